@@ -13,7 +13,7 @@ import pytest
 from tests.waiting import PATIENCE
 
 from rightcall._lazy import lazy_pattern, light_imports
-from rightcall.cases.evalsets._models import WrittenCase, WrittenDefaults, WrittenEvalSet, WrittenWhen
+from rightcall.cases.evalsets._eval_set_file import WrittenCase, WrittenDefaults, WrittenEvalSet, WrittenWhen
 from rightcall.judging import EVALUATORS, ModelError, UserModel
 from rightcall.judging.core._user_model import _hints
 

@@ -14,7 +14,7 @@ from typing import Any, get_args
 import rightcall
 from rightcall import EVALUATORS, Trajectory, judge, read
 from rightcall.cases.evalsets import load_expectation
-from rightcall.cases.evalsets._models import WrittenDefaults
+from rightcall.cases.evalsets._eval_set_file import WrittenDefaults
 from rightcall.cases.evalsets._shorthands import resolve_expectation
 from rightcall.judging import Evaluator
 from rightcall.limits import DEFAULT_LIMITS

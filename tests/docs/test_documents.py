@@ -20,7 +20,7 @@ from tests.processes import rightcall
 from tools import api_pages
 
 from rightcall import CaseResult, EvaluationResult, ToolCall, Trajectory, errors
-from rightcall.cases.evalsets import _models, load_eval_set, load_expectation
+from rightcall.cases.evalsets import _eval_set_file, load_eval_set, load_expectation
 from rightcall.cases.verdicts import JOINS
 from rightcall.judging import EVALUATORS, SHORTHANDS, UserModel, camel
 from rightcall.limits import Limits
@@ -117,7 +117,7 @@ def names_in_code(text: str) -> set[str]:
 
 def models_of_eval_sets() -> list[type[UserModel]]:
     return [
-        kind for name, kind in vars(_models).items() if name.startswith("Written") and name != "WrittenError"
+        kind for name, kind in vars(_eval_set_file).items() if name.startswith("Written") and name != "WrittenError"
     ]  # in the row of `raises`
 
 

@@ -14,7 +14,7 @@ from tests.walls import for_each
 from rightcall.reading import read, read_messages, read_spans
 from rightcall.reading.conventions import ASKED_FOR
 from rightcall.reading.messages import Requests, SpanMessages, exchanges_of, logs_in, turns_in_log, words_shared
-from rightcall.reading.messages._logs import _conversations_inside
+from rightcall.reading.messages._log_splitter import _conversations_inside
 from rightcall.reading.messages._requests import BEFORE, _turns_of_words, doubtful_places
 from rightcall.reading.spans import NOTHING, CallRecord, LogRecord
 from rightcall.values.trajectory import Trajectory

@@ -228,7 +228,7 @@ def read_messages(messages: Any, *, limits: Limits = DEFAULT_LIMITS) -> Trajecto
 
 
 def _checked_log(messages: Any, limits: Limits) -> Log:
-    from .messages._logs import logs_in
+    from .messages._log_splitter import logs_in
 
     logs, _ = logs_in([admit(messages, limits, where="messages", foreign=True, opened=True)])
     if len(logs) > 1:

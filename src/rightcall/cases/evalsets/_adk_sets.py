@@ -13,7 +13,7 @@ from rightcall.judging import UNAVAILABLE, is_word, unavailable
 from rightcall.limits import Limits
 from rightcall.values.decoding import Path
 
-from ._models import AS_RECORDED, EvalSetDocument, SourceFile, SourceObject
+from ._eval_set_file import AS_RECORDED, EvalSetDocument, SourceFile, SourceObject
 
 _KNOWN_OF_SET = ("eval_set_id", "creation_timestamp")
 _KNOWN_OF_CASE = ("creation_timestamp", "rubrics", "final_session_state")

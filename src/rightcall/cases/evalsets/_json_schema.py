@@ -20,7 +20,7 @@ from rightcall.judging import (
 )
 from rightcall.matching.matchers import MATCHERS
 
-from ._models import (
+from ._eval_set_file import (
     ANSWERS,
     WrittenAnswer,
     WrittenCase,

@@ -28,7 +28,7 @@ from rightcall.values.results import Quarantine, Source
 from rightcall.values.trajectory import Trajectory
 
 from ._cases import EVERY_KEY, POLICY_KEY, Case, Check, EvalSet, Format, OverallCheck, with_every, with_policy
-from ._models import (
+from ._eval_set_file import (
     EvalSetDocument,
     SourceFile,
     WrittenCase,

@@ -14,8 +14,8 @@ from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.values import decoding
 
 from ._cases import EVERY_KEY, POLICY_KEY
+from ._eval_set_file import EvalSetDocument, WrittenCase, WrittenEvalSet, check_mocks, path_of
 from ._loader import Compiler, load_eval_set, read_document
-from ._models import EvalSetDocument, WrittenCase, WrittenEvalSet, check_mocks, path_of
 from ._shorthands import check_defaults
 
 MOST_MISTAKES = 100

@@ -26,7 +26,7 @@ from rightcall.judging import (
 from rightcall.limits import Limits
 from rightcall.values.decoding import Path
 
-from ._models import SETTINGS, EvalSetDocument, WrittenCase, WrittenDefaults
+from ._eval_set_file import SETTINGS, EvalSetDocument, WrittenCase, WrittenDefaults
 
 _DEFAULT_CRITERIA = ("default_evaluation_criteria", "defaultEvaluationCriteria")
 _WORDS = {"match": "match_type", "args": "args_match"}

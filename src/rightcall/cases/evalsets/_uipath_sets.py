@@ -14,7 +14,7 @@ from rightcall.judging import EVALUATORS, camel, evaluator_type, holding, pointe
 from rightcall.limits import Limits
 from rightcall.values.decoding import Path
 
-from ._models import AS_RECORDED, EvalSetDocument, SourceFile, SourceObject
+from ._eval_set_file import AS_RECORDED, EvalSetDocument, SourceFile, SourceObject
 
 _KNOWN_OF_SET = ("version", "id", "model_settings", "agent_memory_enabled", "agent_memory_settings", "batch_size")
 _KNOWN_OF_CASE = ("eval_set_id",)

@@ -12,7 +12,7 @@ from rightcall.limits import Limits
 from rightcall.matching.matchers import Expectation, NamePattern, compile_value
 from rightcall.values.trajectory import Trajectory
 
-from ._models import WrittenWhen
+from ._eval_set_file import WrittenWhen
 
 _AGENTS = ("agent", "agent_name", "gen_ai.agent.name")
 """Keys of the metadata that may name the agent of a run without calls."""

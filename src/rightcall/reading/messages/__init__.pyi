@@ -9,7 +9,7 @@ from ._framework_states import (
     returned_in as returned_in,
 )
 from ._log import Log as Log, refused as refused
-from ._logs import CONVERSATION_COLUMNS as CONVERSATION_COLUMNS, logs_in as logs_in
+from ._log_splitter import CONVERSATION_COLUMNS as CONVERSATION_COLUMNS, logs_in as logs_in
 from ._message_exchange import (
     Exchange as Exchange,
     exchanges_of as exchanges_of,
