@@ -1,7 +1,7 @@
 """Every exception Rightcall raises.
 
     RightcallError              the request cannot be met; the message says where, what and what would be right
-    ├── InputError              data from outside (a trace, a value, a text) cannot be read
+    ├── InputError              data from outside (a trace, a value, a string) cannot be read
     │   └── DocumentError       a file that people write is wrong, at a line and a column
     ├── ConfigurationError      an evaluator's configuration is wrong
     ├── CriteriaError           the criteria given to an evaluator are wrong or missing
@@ -187,7 +187,7 @@ def requirement_of(origin: dict[str, Any], extras: str) -> str:
 
 
 def shown(value: object) -> str:
-    """Return any value as a short text for a message, even if it is deep, endless or huge, or its `repr` fails."""
+    """Return any value as a short string for a message, even if it is deep, endless or huge, or its `repr` fails."""
     import reprlib
 
     try:

@@ -17,7 +17,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """The limits of one evaluation. The defaults suit a 2-core machine; pass your own to change them."""
 
     text_bytes: int = 64 * 1024 * 1024
-    """Size of one JSON text, in bytes."""
+    """Size of one JSON string, in bytes."""
 
     literal_bytes: int = 1024 * 1024
     """Size of one Python literal, in characters. Parsing it takes a hundred times that in memory."""
@@ -77,7 +77,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Size of the spans that are stored for one run of a case, as JSON. The number of those left out is stored, too."""
 
     kept_text: int = 64 * 1024
-    """Characters of one text in the attributes of a stored span. Longer texts are truncated."""
+    """Characters of one string in the attributes of a stored span. Longer strings are truncated."""
 
     messages_text: int = 0
     """Characters of user and model messages of one run that are stored for display; none by default."""

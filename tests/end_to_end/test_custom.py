@@ -269,5 +269,5 @@ def test_an_evaluator_that_never_returns_costs_its_case_and_not_the_run(project:
     done = rightcall("run", "never.yaml", "--timeout", "2", cwd=project)
 
     assert done.returncode == 2
-    assert "RC404 stuck: 'endless' gave no answer within 2 s" in done.stdout
+    assert "RC404 stuck: 'endless' did not answer within 2 s" in done.stdout
     assert "30 passed, 1 in error" in done.stdout

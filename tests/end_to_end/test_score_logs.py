@@ -154,4 +154,4 @@ def test_a_run_whose_messages_were_not_understood_is_not_measured(tmp_path: Path
     done = rightcall("run", f"cmd:{sys.executable} agent.py", "e.yaml", cwd=tmp_path)
 
     assert done.returncode == 2
-    assert "RC304 one: calls may be missing that were not understood: message 2" in done.stdout
+    assert "RC304 one: the trace may have calls that were not understood: message 2" in done.stdout

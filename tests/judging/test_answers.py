@@ -256,9 +256,9 @@ def test_without_the_answers_of_the_turns_only_the_last_one_is_known() -> None:
 def test_an_answer_is_expected_of_the_run_or_of_its_turns(type_id: str) -> None:
     made = Trajectory.of([], output="x")
 
-    with pytest.raises(CriteriaError, match="one of the two"):
+    with pytest.raises(CriteriaError, match="give either"):
         judge(type_id, made, {CRITERIA_KEYS[type_id]: "x", "expected_turns": ["x"]})
-    with pytest.raises(CriteriaError, match="one of the two"):
+    with pytest.raises(CriteriaError, match="give either"):
         judge(type_id, made, {})
     with pytest.raises(CriteriaError, match="expects nothing of any turn"):
         judge(type_id, made, {"expected_turns": [None]})
@@ -310,9 +310,9 @@ def test_wrong_configuration_is_refused(type_id: str, config: Any, message: str)
 @pytest.mark.parametrize(
     ("type_id", "expected", "config", "message"),
     [
-        ("contains", 5, {}, "search_text: a text is expected, not 5"),
+        ("contains", 5, {}, "search_text: a string is expected, not 5"),
         ("regex-match", "(", {}, "pattern"),
-        ("response-match", ["x"], {}, "expected: a text is expected"),
+        ("response-match", ["x"], {}, "expected: a string is expected"),
         ("exact-match", {"b": 1}, {"target_output_key": "a"}, "expected_output: no 'a' in {'b': 1}"),
         ("exact-match", [1], {"target_output_key": "/01"}, "expected_output: no '/01' in \\[1\\]"),
         ("exact-match", {"$rgex": 1}, {}, "did you mean '\\$regex'"),

@@ -136,7 +136,7 @@ def test_one_that_never_returns_is_given_up_after_its_timeout() -> None:
     result = judge(lambda output: released.wait(60), timeout=0.05)
     released.set()
 
-    assert result.error == "RC404 'mine' gave no answer within 0.05 s"
+    assert result.error == "RC404 'mine' did not answer within 0.05 s"
 
 
 def test_reason_and_details_are_kept_and_read_back() -> None:

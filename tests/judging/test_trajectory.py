@@ -228,8 +228,8 @@ def test_the_alignment_shows_every_kind_of_difference() -> None:
 @pytest.mark.parametrize(
     ("criteria", "message"),
     [
-        ({}, "one of the two"),
-        ({"expected": [], "expected_turns": [[]]}, "one of the two"),
+        ({}, "give either"),
+        ({"expected": [], "expected_turns": [[]]}, "give either"),
         ({"expected_turns": []}, "at least one turn"),
         ({"expcted": []}, "did you mean 'expected'"),
         ({"expected": [{"name": "a", "arg": {}}]}, r"'expected\[0\]\.arg'; did you mean 'args'"),

@@ -16,7 +16,7 @@ def main() -> None:
     late: dict[str, dict[str, object]] = {
         # It loads a parser, a disassembler and a tokenizer of Python, and click needs one function of it.
         "inspect": {"cleandoc": _cleandoc},
-        # It looks for a translation of each text, in the language that `locale` names; neither we nor click have any.
+        # It looks for a translation of each string, in the language that `locale` names; neither we nor click have any.
         "gettext": {"gettext": str, "ngettext": _ngettext},
     }
     # click and msgspec import these packages, and a command needs few of their patterns.
@@ -32,7 +32,7 @@ def main() -> None:
 
 
 def _cleandoc(text: str) -> str:
-    """Return what `inspect.cleandoc` does, without importing it for a text of one line."""
+    """Return what `inspect.cleandoc` does, without importing it for a string of one line."""
     if "\n" not in text:
         return text.expandtabs().lstrip()
     from inspect import cleandoc

@@ -185,7 +185,7 @@ class _Mutating:
         self._options = options
         self._screen = Screen()
         if options["traces"] and options["run"] is not None:
-            raise click.UsageError("give TRACES or --run, one of the two")
+            raise click.UsageError("give either TRACES or --run")
         if options["evalset"] is not None and not options["traces"] and not Path(options["evalset"]).exists():
             # `rightcall mutate last`: every other command takes a run in this place.
             options |= {"evalset": None, "run": options["run"] or options["evalset"]}

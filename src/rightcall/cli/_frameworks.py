@@ -234,7 +234,7 @@ class SeenTool(msgspec.Struct, frozen=True):
 
 
 def tools_in(modules: Iterable[str]) -> tuple[SeenTool, ...]:
-    """Return the tools in the texts of modules: functions marked as such, and those listed as `tools`, in order.
+    """Return the tools in the strings of modules: functions marked as such, and those listed as `tools`, in order.
 
     A module that is too long or not Python is skipped.
     """

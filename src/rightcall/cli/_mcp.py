@@ -155,7 +155,7 @@ class Answers:
         return page(self._asked("show", "--", known_address(source) or str(_inside(source))), cursor)
 
     def check_evalset(self, file: str = "", text: str = "") -> str:
-        """Check an eval set, a file of this folder or a text: every key, every expectation, every id.
+        """Check an eval set, a file of this folder or a string: every key, every expectation, every id.
 
         Args:
             file: The path of the file.
@@ -165,7 +165,7 @@ class Answers:
         from rightcall.values.results import count_text
 
         if bool(file) == bool(text):
-            raise InputError("give file or text, one of the two")
+            raise InputError("give either file or text")
         eval_set = load_eval_set(str(_inside(file))) if file else parse_eval_set(text, "text")
         checks = sum([len(case.checks) for case in eval_set.cases])
         return f"right: {count_text(len(eval_set.cases), 'case')}, {count_text(checks, 'expectation')}"
@@ -213,7 +213,7 @@ class Answers:
 
 
 def page(text: str, cursor: str = "") -> str:
-    """Return the part of a text that begins at a cursor, in at most 4,000 bytes, with the cursor of the next part.
+    """Return the part of a string that begins at a cursor, in at most 4,000 bytes, with the cursor of the next part.
 
     Raises:
         InputError: the cursor is not one of this text.

@@ -230,7 +230,7 @@ def _checked_join(value: Any) -> str:
 
 
 def _names(value: Any) -> list[str]:
-    """Return the names in a text with commas between. A command gets such a list for each time that it is given."""
+    """Return the names in a string with commas between. A command gets such a list for each time that it is given."""
     return [name.strip() for name in str(value).split(",") if name.strip()]
 
 

@@ -50,7 +50,7 @@ class Screen:
         return Console(highlight=False, markup=False, emoji=False, soft_wrap=True, stderr=self._stderr)
 
     def line(self, *parts: str | tuple[str, str]) -> None:
-        """Print a line made of texts, and of texts with a style."""
+        """Print a line made of strings, and of strings with a style."""
         stream = sys.stderr if self._stderr else sys.stdout  # it may have been replaced meanwhile
         if self._is_bare and not self._is_obeyed:
             if stream is not None:
@@ -232,7 +232,7 @@ class Output:
                 self._screen.line(reports.printable(line, one_line=True))
 
     def finish(self, report: Report) -> None:
-        """Print and write everything else.
+        """Print and write the formats that need all results, and write the files.
 
         Raises:
             RightcallError: a file cannot be written.

@@ -93,7 +93,7 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_address(text: str, aliases: Mapping[str, Any] | None = None) -> bool:
-    """Whether a text is the address of a trace server, by its scheme or as `alias:` of the configuration."""
+    """Whether a string is the address of a trace server, by its scheme or as `alias:` of the configuration."""
     scheme = text.partition(":")[0]
     named = scheme.removesuffix("+http").removesuffix("+https")
     if text.startswith(f"{scheme}:") and named in SCHEMES:

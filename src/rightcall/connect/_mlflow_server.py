@@ -187,7 +187,7 @@ def _quoted(text: str) -> str:
 
 
 def _assessment(mark: Mark, trace_id: str) -> dict[str, Any]:
-    # The value of feedback may be a number or a text; it is the verdict, because people filter by that.
+    # The value of feedback may be a number or a string; it is the verdict, because people filter by that.
     now = iso_time(mark.time_ns) if mark.time_ns is not None else datetime.now(UTC).isoformat().replace("+00:00", "Z")
     metadata = {**mark.metadata, _OURS: mark.id}
     if mark.score is not None:

@@ -220,8 +220,8 @@ class Web:
         if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
             target = self._quoted(headers.get("location", "").partition("?")[0])
             raise TraceServerError(
-                f"{self._address} sends requests on to {target or 'nowhere'}; give that "
-                "address, if you trust it: keys are not sent to another host"
+                f"{self._address} redirects to {target or 'nowhere'}; give that address if you trust it: "
+                "keys are not sent to another host"
             )
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             raise TraceServerError(f"{self._address} refused access ({_named(status)}){self._missing_key}")
@@ -236,7 +236,7 @@ class Web:
 
 
 def without(text: str, secrets: Sequence[str]) -> str:
-    """Return a text with each secret replaced by `[key]`."""
+    """Return a string with each secret replaced by `[key]`."""
     for secret in secrets:
         text = text.replace(secret, "[key]")
     return text

@@ -287,7 +287,7 @@ def values(column: Any) -> list[Any]:
     """Return the values of a column. Text that is not UTF-8 gets replacement characters; a nested value, a note."""
     try:
         return column.to_pylist()  # type: ignore[no-any-return]
-    except (ValueError, OverflowError):  # Parquet does not check its texts for being UTF-8
+    except (ValueError, OverflowError):  # Parquet does not check its strings for being UTF-8
         return [_value(scalar) for scalar in column]
 
 

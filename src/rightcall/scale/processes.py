@@ -171,7 +171,7 @@ class _Worker:
         self.task: _Task | None = None
 
     def give(self, task: _Task | None) -> None:
-        """Send it a task; None makes it end."""
+        """Send the worker a task; None tells it to end."""
         self.task = task
         try:
             # In a tuple, to distinguish a task that is None from the request to end.

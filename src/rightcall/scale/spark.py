@@ -511,7 +511,7 @@ def _plain(address: str) -> str:
 
 
 def _home(paths: Sequence[str]) -> str:
-    """Return the current folder if all paths are relative, else an empty text."""
+    """Return the current folder if all paths are relative, else an empty string."""
     is_relative = not any([os.path.isabs(path) or ":" in path for path in paths])
     return f"{os.getcwd().rstrip('/')}/" if is_relative else ""
 

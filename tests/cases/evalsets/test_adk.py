@@ -275,7 +275,7 @@ GOOD = eval_case(invocation("Hi", "Hello", SEARCH))
         ),
         (eval_set(eval_cases=5), None, "4:3: eval_cases: a list is expected, not 5"),
         ({"eval_set_id": "x", "eval_case": []}, None, "3:3: unknown key 'eval_case'; did you mean 'eval_cases'?"),
-        ([{"query": 5}], None, "3:5: query: a text is expected, not 5"),
+        ([{"query": 5}], None, "3:5: query: a string is expected, not 5"),
         ([{"name": "a", "data": [{"quer": "x"}]}], None, "6:9: unknown key 'quer'; did you mean 'query'?"),
         (
             eval_set(GOOD),

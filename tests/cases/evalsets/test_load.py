@@ -282,7 +282,7 @@ cases:
 
     assert problem(tmp_path, text).startswith("7:12: criteria of 'args': tool_calls[1].args: arguments are an object")
     spelt = "cases: [{id: a, expect: {order: {toolCallsOrder: [1]}}}]"
-    assert problem(tmp_path, spelt).startswith("1:51: criteria of 'order': tool_calls_order[0]: a text is expected")
+    assert problem(tmp_path, spelt).startswith("1:51: criteria of 'order': tool_calls_order[0]: a string is expected")
 
 
 def test_what_is_not_available_is_an_error_by_name_and_no_mistake(tmp_path: Path) -> None:
@@ -366,7 +366,7 @@ def test_a_finding_points_at_the_line_it_is_about(tmp_path: Path) -> None:
         ("{}", "1:1: 'cases' is missing"),
         ("- a", "1:1: an eval set is an object with the key 'cases', not ['a']"),
         ("cases: [{id: a, id: b}]", "1:17: the key 'id' occurs twice in one object"),
-        ("cases: [{id: 5}]", "1:10: cases[0].id: a text is expected, not 5"),
+        ("cases: [{id: 5}]", "1:10: cases[0].id: a string is expected, not 5"),
         ("cases: [{id: ''}]", "1:10: cases[0].id: an id has 1 to 300 characters, this one 0"),
         (
             "cases: [{id: a, turns: [], expect: {}}]",
@@ -399,7 +399,7 @@ def test_a_mistake_is_told_with_line_column_and_what_would_be_right(tmp_path: Pa
 
 def test_a_mistake_in_json_is_told_as_json(tmp_path: Path) -> None:
     assert problem(tmp_path, '{"cases": [{"id": "a"}', "set.json").startswith("1:23: ',' is expected")
-    assert problem(tmp_path, '{\n  "cases": "a\n}', "set.json").startswith("2:12: a text that does not end")
+    assert problem(tmp_path, '{\n  "cases": "a\n}', "set.json").startswith("2:12: a string that does not end")
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ MISTAKES = [
     ("calls: [{a: {x: {$bind: s}}}, {b: {x: {$bind: s}}}]", 36, "$bind 's' is bound already, at expected[0].args"),
     ("calls: [{repeat: {a: {id: {$bind: s}}}}, {c: {id: {$ref: s}}}]", 23, "$bind 's' is in a repeat"),
     ("order: {criteria: [a], match: exact}", 28, "unknown setting 'match' of 'order'"),
-    ("order: [[a, b]]", 13, "tool_calls_order[0]: a text is expected, not ['a', 'b']"),
+    ("order: [[a, b]]", 13, "tool_calls_order[0]: a string is expected, not ['a', 'b']"),
     (
         "order: [a, {b: {x: 1}}]",
         16,
@@ -68,7 +68,7 @@ MISTAKES = [
     ("args: {criteria: [a], args: superset}", 27, "arguments are compared as 'subset' or 'exact' here"),
     ("args: [{$in: [a, b]}]", 12, "'$in' is a matcher, and a call begins with the name of its tool"),
     ("args: [{a: 5}]", 13, "tool_calls[0].args: arguments are an object, not 5"),
-    ("never: [{name: {$in: [a, b]}}]", 13, "'name' is the name of a tool, a text, not {'$in': ['a', 'b']}"),
+    ("never: [{name: {$in: [a, b]}}]", 13, "'name' is the name of a tool, a string, not {'$in': ['a', 'b']}"),
     ("never: [{name: a, optional: true}]", 13, "'optional' is a word for steps of 'calls', around a call"),
     ("never: [{one_of: [a, b]}]", 13, "'one_of' is a word for steps of 'calls', and here are single calls"),
     ("never: [{any_order: [a, b]}]", 13, "'any_order' is a word for steps of 'calls', around a call"),

@@ -252,7 +252,7 @@ def with_order(**changes: Any) -> dict[str, Any]:
         ),
         (
             eval_set(evaluation({"Order": {"toolCallsOrder": [5]}})),
-            "21:13: criteria of 'Order': tool_calls_order[0]: a text is expected, not 5",
+            "21:13: criteria of 'Order': tool_calls_order[0]: a string is expected, not 5",
         ),
         (
             eval_set(evaluation({"Order": None, "OrderEvaluator": {"toolCallsOrder": ["a"]}})),
@@ -318,7 +318,7 @@ def test_a_mistake_is_told_with_line_and_column(tmp_path: Path, document: Any, m
         ({"evaluatorConfig": {"strict": "yes"}}, "order.json:5:3: configuration of 'Order': strict: true or false"),
         ({"evaluatorSchema": "file://nowhere.py:X"}, "order.json:12:3: no file 'nowhere.py' in"),
         ({"evaluatorSchema": "file://mine.py"}, "order.json:12:3: code is named as file://x.py:Class"),
-        ({"id": 5}, "order.json:3:3: id: a text is expected, not 5"),
+        ({"id": 5}, "order.json:3:3: id: a string is expected, not 5"),
     ],
 )
 def test_a_mistake_in_an_evaluator_is_told_in_its_own_file(tmp_path: Path, changes: Any, message: str) -> None:

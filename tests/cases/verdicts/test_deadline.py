@@ -100,7 +100,7 @@ def test_an_evaluator_that_takes_too_long_costs_its_case_and_no_other() -> None:
         [result, *passed] = waited_for(judging, [late, *others])
 
     assert [each.verdict for each in result.results] == ["error", "passed"]
-    assert result.results[0].error == "RC404 'endless' gave no answer within 1 s"
+    assert result.results[0].error == "RC404 'endless' did not answer within 1 s"
     assert [each.finding.code for each in result.findings] == ["RC404"]
     assert all(each.passed for each in passed)
 

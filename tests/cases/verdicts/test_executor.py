@@ -129,9 +129,9 @@ def test_many_are_waited_for_at_once_but_no_more_than_allowed() -> None:
     [
         pytest.param(fail, "RC402 ValueError while judging: no such model", id="raises"),
         pytest.param(leave, "RC402 SystemExit while judging: 3", id="exits"),
-        pytest.param(never, "RC404 'patient' gave no answer within 0.05 s", id="hangs"),
+        pytest.param(never, "RC404 'patient' did not answer within 0.05 s", id="hangs"),
         pytest.param(
-            ignore_being_cancelled, "RC404 'patient' gave no answer within 0.05 s", id="hangs and cannot be cancelled"
+            ignore_being_cancelled, "RC404 'patient' did not answer within 0.05 s", id="hangs and cannot be cancelled"
         ),
     ],
 )
@@ -182,7 +182,7 @@ def test_one_that_blocks_the_event_loop_costs_its_own_result_only() -> None:
         good = [judging.submit(case(check(Patient(soon, timeout=60))), MADE) for _ in range(5)]
 
         assert bad.result(60).results[0].error == (
-            "RC404 'patient' gave no answer within 0.1 s: it does not let others go on"
+            "RC404 'patient' did not answer within 0.1 s: it does not let others go on"
         )
         assert all(future.result(60).passed for future in good)
     released.set()

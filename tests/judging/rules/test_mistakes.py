@@ -85,7 +85,7 @@ MISTAKES: list[tuple[str, Any, tuple[str | int, ...], str]] = [
         "an object for a name",
         [{"call": {"name": {"a": 1}, "status": "ok"}, "at_most": 1}],
         ("rules", 0, "call"),
-        "'name' is the name of a tool, a text",
+        "'name' is the name of a tool, a string",
     ),
     ("a matcher for a call", [{"call": {"$in": ["a"]}, "at_most": 1}], ("rules", 0, "call"), "'$in' is a matcher"),
     ("a word of calls", [{"call": {"one_of": ["a"]}, "at_most": 1}], ("rules", 0, "call"), "means any of them: [a, b]"),

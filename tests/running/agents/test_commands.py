@@ -276,7 +276,7 @@ def test_a_timeout_kills_the_command_and_its_children(workshop: Workshop) -> Non
     workshop.write("program.sh", "sleep 600 & echo $$ $! > pids; mv pids family; wait")
     agent = workshop.load("cmd:sh program.sh", timeout=2.5)
 
-    with pytest.raises(AgentError, match=r"gave no answer within 2.5 s"):
+    with pytest.raises(AgentError, match=r"did not answer within 2.5 s"):
         ask(agent, "x")
 
     assert [gone(pid) for pid in family(workshop)] == [True, True]

@@ -119,7 +119,7 @@ def test_an_endpoint_that_takes_too_long_is_an_error(workshop: Workshop) -> None
     with served(respond) as url:
         agent = workshop.load(url, timeout=0.2)
 
-        with pytest.raises(AgentError, match=r"gave no answer within 0\.2 s"):
+        with pytest.raises(AgentError, match=r"did not answer within 0\.2 s"):
             ask(agent, "x")
         over.set()
 

@@ -254,7 +254,7 @@ def test_the_inner_of_two_answers_first_and_the_outer_what_is_left() -> None:
         ({"a": {"raises": "X", "each": True}}, ("a", "each"), "'each' is true or false"),
         ({"a": {"raises": 3}}, ("a", "raises"), "'raises' is a name or {type: …, message: …}, not 3"),
         ({"a": {"raises": {"message": "x"}}}, ("a", "raises"), "the type of an exception is its name, not None"),
-        ({"a": {"raises": {"type": "X", "message": 1}}}, ("a", "raises", "message"), "is a text, not 1"),
+        ({"a": {"raises": {"type": "X", "message": 1}}}, ("a", "raises", "message"), "is a string, not 1"),
         ({"a": {"then": [{"returns": 1}, 2]}}, ("a", "then", 1), "a step is {returns: …} or {raises: …}, not 2"),
         ({"a": {"when": 3, "returns": 1}}, ("a", "when"), "'when' is an object of arguments, not 3"),
         (

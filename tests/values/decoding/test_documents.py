@@ -93,7 +93,7 @@ def test_a_part_that_is_not_there_has_the_place_of_the_nearest_part_around_it(as
         ('{"a": 1,\n "a": 2}', "2:2: the key 'a' occurs twice in one object"),
         ('[1,\n  {"b": [1, 2}]', "2:14: ',' is expected"),
         ("[1, 2]\n [3]", "2:2: there is more text after the end of the document"),
-        ('["a\\qb"]', "1:2: a text that does not end, or has an escape that JSON does not know"),
+        ('["a\\qb"]', "1:2: a string that does not end, or has an escape that JSON does not know"),
         ('{"a" 1}', "1:6: ':' is expected"),
         ("[1, @]", "1:5: a value is expected"),
     ],

@@ -279,13 +279,13 @@ def _left_over(data: SourceObject) -> dict[str, Any]:
 
 
 def _joined_text(content: SourceObject) -> str:
-    """Return the texts of a content, joined by line breaks."""
+    """Return the strings of a content, joined by line breaks."""
     texts = [part.get("text") for part in content.objects("parts")]
     return "\n".join(text for text in texts if isinstance(text, str) and text)
 
 
 def _plain_text(content: SourceObject, role: str) -> str | None:
-    """Return the text of a content that is a single text; None if there is more to it."""
+    """Return the text of a content that is a single string; None if there is more to it."""
     parts = content.get("parts")
     alone = isinstance(parts, list) and len(parts) == 1 and isinstance(parts[0], dict)
     if not alone or not content.value.keys() <= {"parts", "role"} or content.value.get("role", role) != role:

@@ -126,7 +126,7 @@ def _installed(name: str) -> Any:
 
 
 def _version(name: str) -> str:
-    """Return a text that changes when another version of the package is installed."""
+    """Return a string that changes when another version of the package is installed."""
     found = installed_evaluators()[name]
     return f"{found.value} {found.dist.version if found.dist is not None else ''}"
 

@@ -17,9 +17,9 @@ from rightcall.values.decoding import Edit, Member, Node, Path, apply_edits, dec
 
 _BLANK = " \t\r\n"
 _WIDTH = 100
-# Texts without quotes: fewer than the plain scalars of YAML 1.2 (section 7.3.3), none with `:` or `#` in them.
+# Strings without quotes: fewer than the plain scalars of YAML 1.2 (section 7.3.3), none with `:` or `#` in them.
 _PLAIN = re.compile(r"[A-Za-z_$](?:[\w ./()'$-]*[\w.)'$])?", re.ASCII)
-# Words that YAML 1.1 reads as booleans are quoted, though 1.2 reads texts: many editors and tools still use 1.1.
+# Words that YAML 1.1 reads as booleans are quoted, though 1.2 reads strings: many editors and tools still use 1.1.
 _OTHER_MEANING = re.compile(r"null|true|false|yes|no|on|off|y|n", re.IGNORECASE)
 # All but the printable characters of YAML 1.2 (section 5.1), minus tabs, line separators and the byte order mark.
 _UNPRINTABLE = re.compile("[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
@@ -544,7 +544,7 @@ class JsonStyle:
 
 
 def newline_of(text: str) -> str:
-    """Return the line ending of a text."""
+    """Return the line ending of a string."""
     end = text.find("\n")
     return "\r\n" if end > 0 and text[end - 1] == "\r" else "\n"
 

@@ -444,7 +444,7 @@ def _as_written(value: Any, path: Path) -> Path:
 _SUSPICIOUS = 0.85
 """How similar an unknown key must be to a missing one to count as a typing error."""
 
-_KINDS: dict[type, str] = {str: "a text", dict: "an object", list: "a list", bool: "true or false"}
+_KINDS: dict[type, str] = {str: "a string", dict: "an object", list: "a list", bool: "true or false"}
 
 
 class SourceObject:

@@ -348,7 +348,7 @@ DESCRIPTIONS = {
     "failed": "Whether calls that failed count: count, ignore, or ignore_suspected.",
     "id": "The unique id of the case.",
     "ignore_tools": "Tools whose calls are left out.",
-    "input": "The input of the agent: a text, or anything that its function accepts.",
+    "input": "The input of the agent: a string, or anything that its function accepts.",
     "match": "How the path of calls is compared: EXACT, IN_ORDER, ANY_ORDER, UNORDERED or SUBSET.",
     "metadata": "Any data you want to keep here; only `overall` and custom code read it.",
     "min_repeat_pass": "How many repeats have to pass; all by default.",

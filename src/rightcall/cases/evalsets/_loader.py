@@ -83,7 +83,7 @@ def load_eval_set(path: str | FilePath, limits: Limits = DEFAULT_LIMITS, find_co
 def parse_eval_set(
     text: str | bytes, name: str, limits: Limits = DEFAULT_LIMITS, find_code: FindCode | None = None
 ) -> EvalSet:
-    """Load an eval set from a text in the native format. `name` is the name of its file; see `load_eval_set`.
+    """Load an eval set from a string in the native format. `name` is the name of its file; see `load_eval_set`.
 
     Raises:
         DocumentError: the first mistake, with line and column.

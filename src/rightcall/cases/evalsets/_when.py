@@ -28,7 +28,7 @@ class Fit(msgspec.Struct, frozen=True):
 
 
 class When(msgspec.Struct, frozen=True, kw_only=True):
-    """What a case applies to: all of these have to fit, each if it is given."""
+    """The conditions under which a case applies to a trace. All that are given have to hold."""
 
     input: Expectation | None = None
     output: Expectation | None = None
@@ -93,12 +93,12 @@ def _first(metadata: Mapping[str, Any], keys: tuple[str, ...]) -> Any:
 
 
 def _listed(tags: Any) -> Any:
-    """Return tags as a list: some sources write them as one text."""
+    """Return tags as a list: some sources write them as one string."""
     return [tag.strip() for tag in tags.split(",")] if isinstance(tags, str) else tags
 
 
 class _AllOf(Expectation):
-    """A list that contains all of these texts."""
+    """A list that contains all of these strings."""
 
     __slots__ = ("_wanted",)
 

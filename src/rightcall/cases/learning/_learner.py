@@ -509,7 +509,7 @@ def _with_comments(text: str, written: Mapping[int, str]) -> str:
 
 
 def _edits(before: str, after: str) -> list[Edit]:
-    """Return the edits from one text to another, by whole lines."""
+    """Return the edits from one string to another, by whole lines."""
     if before == after:
         return []
     import difflib

@@ -197,7 +197,7 @@ class _CallTexts:
         self._known: dict[int, str] = {}
 
     def of(self, trajectory: Trajectory) -> tuple[str, ...]:
-        """Return the calls of a trajectory as text. Texts are cached by id, so the trajectory has to stay alive."""
+        """Return the calls of a trajectory as text. Strings are cached by id, so the trajectory has to stay alive."""
         return tuple([self._text(call) for call in trajectory.calls if not call.internal])
 
     def _text(self, call: ToolCall) -> str:
@@ -633,7 +633,7 @@ def _of_answer(original: Trajectory, expect: Mapping[str, Any]) -> Iterator[Reme
 
 
 def _phrases(original: Trajectory) -> list[str]:
-    """Return parts of the answer to require: texts from tool outputs and arguments first, then long words."""
+    """Return parts of the answer to require: strings from tool outputs and arguments first, then long words."""
     answer = original.output
     quoted = {
         leaf

@@ -47,7 +47,7 @@ _MOST_WRITTEN = 200
 _RULES = "call-rules"
 _MOST_NOTES = 10
 _LONGEST_NAME = 100
-"""Characters of a name to compare: difflib is quadratic in the length of both texts."""
+"""Characters of a name to compare: difflib is quadratic in the length of both strings."""
 
 RuleUses: TypeAlias = tuple[tuple[str, str], ...]
 """Rules of one result in words, each with why it never applied; empty if it did."""

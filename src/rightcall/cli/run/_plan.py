@@ -186,7 +186,7 @@ class PlannedRun:
         return gate_plan(options, self.base, self.cases.values(), questions, others, self.rounds)
 
     def run_options(self) -> runner.RunOptions:
-        """Return how to run. Of an agent that is a command, only models can be recorded and replayed, not tools."""
+        """Return the options of the runner. Tools of an agent that is a command cannot be recorded or replayed."""
         options = self.options.run_options(self.chosen.eval_set, self.stood_in)
         return msgspec.structs.replace(options, live=("tools", *options.live)) if self.chosen.is_elsewhere else options
 

@@ -222,7 +222,7 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
         return kept
 
     def run_options(self, eval_set: EvalSet, stood_in: Sequence[str] = ()) -> runner.RunOptions:
-        """Return how to run; `stood_in` are the tools that mocks and recordings stand in for."""
+        """Return the options of the runner; `stood_in` are the tools that mocks and recordings stand in for."""
         return runner.RunOptions(
             workers=self.workers or 0,
             concurrency=self.concurrency or 0,

@@ -345,7 +345,7 @@ def _check(request: RunRequest, *, is_watching: bool) -> None:
         (request.resume is not None, "--resume"),
     ):
         if is_given and (len(set(request.variants)) > 1 or option == "--watch"):
-            raise click.UsageError(f"{option} is about one run, and each variant is one; use it with their runs")
+            raise click.UsageError(f"{option} takes one run, and each --variant makes one: use one variant at a time")
     if len(set(request.variants)) == 1:
         return
     if request.gate is not None and request.gate not in request.variants:

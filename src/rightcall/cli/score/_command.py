@@ -75,7 +75,7 @@ _how = options(
         type=click.Choice(["local", "spark", "ray"]),
         default="local",
         show_default=True,
-        help="What scores with --out: processes here, Spark, or a Ray cluster.",
+        help="Where --out scores: in processes here, on Spark, or on a Ray cluster.",
     ),
 )
 _output = options(

@@ -282,7 +282,7 @@ def _compared(counts: LabelCounts) -> list[str]:
 
 
 def redacted_summary(summary: Summary) -> Summary:
-    """Return a summary without secrets in names and texts that come from traces."""
+    """Return a summary without secrets in names and strings that come from traces."""
     return replace(
         summary,
         groups=tuple([replace(group, tool=redacted_text(group.tool)) for group in summary.groups]),

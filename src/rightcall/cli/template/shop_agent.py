@@ -1,4 +1,4 @@
-"""A shopping assistant, small enough to be read at one go. A model would decide what to call; here, rules do."""
+"""A shopping assistant, small enough to read in one go. A model would decide what to call; here, rules do."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def reserve_item(product_id: str, quantity: int) -> dict[str, Any]:
 
 
 def answer(question: str) -> str:
-    """What the assistant says; what it calls on the way is what the eval set is about."""
+    """Answer a customer. The eval set is about the calls that this makes."""
     text = question.lower()
     kind = next((word for word in ("laptop", "phone") if word in text), None)
     if kind is None:

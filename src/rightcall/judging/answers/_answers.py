@@ -54,8 +54,7 @@ class AnswerCriteria(Criteria):
     def check(self) -> None:
         if (self.expectation_key in self.model_fields_set) == (self.expected_turns is not None):
             raise ValueError(
-                f"give {self.expectation_key!r} for the answer of the run or 'expected_turns' for those of its turns, "
-                "one of the two"
+                f"give either {self.expectation_key!r} for the answer of the run or 'expected_turns' for its turns"
             )
         if self.expected_turns is not None and all(each is None for each in self.expected_turns):
             raise ValueError("expected_turns expects nothing of any turn")
@@ -79,7 +78,7 @@ class ExpectedAnswer(Protocol):
         """Return where an answer differs, if that can be expressed by paths."""
 
     def reasons(self, actual: Any) -> list[str]:
-        """Return why an answer has not the full score, as ends of a sentence that begins with 'the final output'."""
+        """Return why an answer does not have the full score, as ends of a sentence that begins 'the final output'."""
 
 
 class Expected(msgspec.Struct, frozen=True):
@@ -261,7 +260,7 @@ class PartConfig(Config):
 
 
 def part_of(value: Any, target: Target, limits: Limits) -> Any:
-    """Return the part of an actual or expected answer that a target names. A text is parsed as JSON for that.
+    """Return the part of an actual or expected answer that a target names. A string is parsed as JSON for that.
 
     Raises:
         InputError: there is no such part.
@@ -298,7 +297,7 @@ def holding(target: str, value: Any) -> Any:
 
 
 def readable(value: Any, limits: Limits) -> Any:
-    """Parse a text as JSON, if it is JSON; return other values as they are."""
+    """Parse a string as JSON, if it is JSON; return other values as they are."""
     if not isinstance(value, str):
         return value
     try:
@@ -310,8 +309,8 @@ def readable(value: Any, limits: Limits) -> Any:
 def plain_text(value: Any) -> str:
     """Return the text of a value, for comparing it with text.
 
-    As in UiPath, a text is itself; other values are formatted by Python, with all numbers as floats: 8 is `8.0`, and an
-    object `{'result': 8.0}`.
+    As in UiPath, a string is itself; other values are formatted by Python, with all numbers as floats: 8 is `8.0`, and
+    an object `{'result': 8.0}`.
     """
     return value if isinstance(value, str) else str(_as_floats(value))
 

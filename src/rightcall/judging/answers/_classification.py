@@ -31,7 +31,7 @@ class ClassificationConfig(UserModel):
     """Where the classes are, and which figure counts."""
 
     output: Pointer = ""
-    """Where the class is in the answer: a JSON Pointer. Empty for the whole answer; else a text is read as JSON."""
+    """Where the class is in the answer: a JSON Pointer. Empty for the whole answer; else a string is read as JSON."""
     expected: Pointer = "/class"
     """Where the class that is expected is in the metadata of the case: a JSON Pointer."""
     classes: tuple[str, ...] = ()

@@ -142,9 +142,9 @@ class JsonSimilarityConfig(PartConfig):
 class JsonSimilarityEvaluator(AnswerEvaluator[JsonSimilarityConfig, JsonSimilarityCriteria]):
     """How similar the answer is to the expected one, from 0.0 to 1.0: the mean over the expected leaf values.
 
-    A number scores 1 - |expected - actual| / |expected|, a text 1 - edit distance / length of the longer, both at least
-    0; any other value 1 if it is equal and 0 if not. Additional keys and items cost nothing; missing ones score 0.
-    Items of lists are compared one by one or, with `lists: any_order`, in the pairs that give the highest score. An
+    A number scores 1 - |expected - actual| / |expected|, a string 1 - edit distance / length of the longer, both at
+    least 0; any other value 1 if it is equal and 0 if not. Additional keys and items cost nothing; missing ones score
+    0. Items of lists are compared one by one or, with `lists: any_order`, in the pairs that give the highest score. An
     expected value with nothing inside, such as an empty object, is 1.0. Nothing expected is an error; nothing recorded
     is not measured.
     """
@@ -219,7 +219,7 @@ def overlap(expected: list[str], actual: list[str]) -> Overlap:
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text in lower case, without punctuation; longer ASCII words are reduced to their stems."""
+    """Return the words of a string in lower case, without punctuation; longer ASCII words as their stems."""
     # NFKC unifies compatible characters, such as full-width forms and ligatures (Unicode Standard Annex 15).
     return [_reduced(word) for word in _spaced(unicodedata.normalize("NFKC", text).lower()).split()]
 
@@ -264,7 +264,7 @@ class ResponseMatch(AnswerEvaluator[ResponseMatchConfig, ResponseMatchCriteria])
 
     Twice the number of words in common, divided by the number of words in both, where a word that occurs twice counts
     twice. English words are reduced to their stems. Two empty answers are equal, 1.0; one of them empty is 0.0. An
-    answer that is not a text is compared as JSON. Nothing expected is an error; nothing recorded is not measured.
+    answer that is not a string is compared as JSON. Nothing expected is an error; nothing recorded is not measured.
     """
 
     type_id = "response-match"
@@ -274,7 +274,7 @@ class ResponseMatch(AnswerEvaluator[ResponseMatchConfig, ResponseMatchCriteria])
 
     def expect(self, value: Any, where: str) -> ExpectedResponse:
         if not isinstance(value, str):
-            raise CriteriaError(f"criteria of {self.id!r}: {where}: a text is expected, not {shown(value)}")
+            raise CriteriaError(f"criteria of {self.id!r}: {where}: a string is expected, not {shown(value)}")
         return ExpectedResponse(value, words(value))
 
 
@@ -291,7 +291,7 @@ class ExpectedResponse(msgspec.Struct, frozen=True):
     def score(self, actual: Any) -> float:
         """Return ROUGE-1 F."""
         if _text(actual).strip() == self.expected.strip():
-            return 1.0  # ROUGE is 0.0 without words, but two empty texts are equal
+            return 1.0  # ROUGE is 0.0 without words, but two empty strings are equal
         return self.overlap(actual).score
 
     def differences(self, actual: Any) -> tuple[Difference, ...]:

@@ -1,4 +1,4 @@
-"""Is the agent's answer the expected one, does it contain a text, or match a pattern?"""
+"""Is the agent's answer the expected one, does it contain a string, or match a pattern?"""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ class ExactMatchConfig(TextConfig):
 class ExactMatchEvaluator(AnswerEvaluator[ExactMatchConfig, ExactMatchCriteria]):
     """Whether the answer, or a part of it, is the expected one: 1.0 if it is, else 0.0; of several turns, the mean.
 
-    Values are compared as JSON, with any matchers in the expected one. Where either is a text, their texts are
-    compared, without regard to case by default. An answer without the part that is asked for scores 0.0,
+    Values are compared as JSON, with any matchers in the expected one. Where either is a string, both are compared as
+    strings, without regard to case by default. An answer without the part that is asked for scores 0.0,
     negated or not. Nothing expected is an error; nothing recorded is not measured.
     """
 
@@ -160,9 +160,9 @@ class RegexMatchConfig(TextConfig):
 
 
 class ContainsEvaluator(AnswerEvaluator[ContainsConfig, ContainsCriteria]):
-    """Whether the answer, or a part of it, contains a text: 1.0 if it does, else 0.0; of several turns, the mean.
+    """Whether the answer, or a part of it, contains a string: 1.0 if it does, else 0.0; of several turns, the mean.
 
-    Case does not count unless `case_sensitive` is set. An answer that is not a text is searched in what Python
+    Case does not count unless `case_sensitive` is set. An answer that is not a string is searched in what Python
     prints of it. An answer without the part that is asked for scores 0.0, negated or not. The empty text is in every
     answer. Nothing expected is an error; nothing recorded is not measured.
     """
@@ -221,7 +221,7 @@ class SearchedAnswer(msgspec.Struct, frozen=True):
         return sum(self.test(text) != self.config.negated for text in texts) / len(texts)
 
     def differences(self, actual: Any) -> tuple[Difference, ...]:
-        """Return nothing: a text that is not found has no path."""
+        """Return nothing: a string that is not found has no path."""
         return ()
 
     def reasons(self, actual: Any) -> list[str]:
@@ -236,5 +236,5 @@ class SearchedAnswer(msgspec.Struct, frozen=True):
 
 def _text(value: Any, evaluator: str, where: str) -> str:
     if not isinstance(value, str):
-        raise CriteriaError(f"criteria of {evaluator!r}: {where}: a text is expected, not {shown(value)}")
+        raise CriteriaError(f"criteria of {evaluator!r}: {where}: a string is expected, not {shown(value)}")
     return value

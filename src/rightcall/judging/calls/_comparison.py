@@ -52,7 +52,7 @@ LEAST = 96
 _PAIRED = 60
 """The most bytes of the text of a call that is paired."""
 _DIFFERENCE = 48
-"""The bytes of a difference without its texts."""
+"""The bytes of a difference without its strings."""
 _ESCAPED = 6
 """The bytes of an escaped character."""
 _MOST_CANDIDATES = 16
@@ -288,7 +288,7 @@ class Comparison:
         return matchers.made_up_values(pattern.args, self.selection.calls[column], self.selection.moment(column))
 
     def expected_call(self, index: int) -> NamedCall:
-        """An expected call by its position and text."""
+        """Return an expected call as its position and text."""
         pattern = self.patterns[index] if self.patterns else None
         if pattern is None:
             return NamedCall(index, call_text(self.expected[index]))
@@ -344,7 +344,7 @@ def size_of(differences: Sequence[Difference]) -> int:
 
 
 def weight(text: str | None) -> int:
-    """Return about how many bytes a text takes as JSON, with everything beyond ASCII escaped."""
+    """Return about how many bytes a string takes as JSON, with everything beyond ASCII escaped."""
     if text is None:
         return 0
     return len(text) if text.isascii() else _ESCAPED * len(text)

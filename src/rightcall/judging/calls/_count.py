@@ -239,7 +239,7 @@ class CountAccount(msgspec.Struct, frozen=True):
         count, plan = self.count, self.plan
         checks: list[CountCheck] = []
         explained: dict[str, str] = {}
-        # One loop for both: the texts are not read from the checks again.
+        # One loop for both: the strings are not read from the checks again.
         for name, symbol, holds, number in plan.bounds:
             actual = count(name)
             held = holds(actual, number)

@@ -180,8 +180,8 @@ class Lines(msgspec.Struct, frozen=True):
 class NameLines:
     """The lines of expected and actual names, of which a result with thousands tells a few hundred.
 
-    The names that are not in place are kept as texts, a character for each name: they are counted, and the next call of
-    a tool is found, by searches in a text.
+    The names that are not in place are kept as strings, a character for each name: they are counted, and the next call
+    of a tool is found, by searches in a string.
     """
 
     def __init__(self, expected: ExpectedNames, actual: Sequence[str], wanted_left: str, made_left: str) -> None:

@@ -362,7 +362,7 @@ class ExecutionOrderScorer:
             InputError: the actual actions are not a list of names.
         """
         if isinstance(example.expected_output, (str, bytes)):
-            raise CriteriaError("expected_output is a text; it should be a list of names")
+            raise CriteriaError("expected_output is a string; it should be a list of names")
         return self._evaluator.evaluate(example.actual_output, {"expected_output": example.expected_output})
 
 

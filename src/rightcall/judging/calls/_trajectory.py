@@ -213,7 +213,7 @@ class ToolTrajectoryEvaluationCriteria(Criteria):
 
     def check(self) -> None:
         if (self.expected is None) == (self.expected_turns is None):
-            raise ValueError("give 'expected' for the whole run or 'expected_turns' for each turn, one of the two")
+            raise ValueError("give either 'expected' for the whole run or 'expected_turns' for each turn")
         if self.expected_turns == ():
             raise ValueError("expected_turns is empty; a conversation has at least one turn")
         if self.expected_turns is not None and self.turn is not None:

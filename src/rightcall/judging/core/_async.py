@@ -191,7 +191,7 @@ class AsyncEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
 
     def timed_out(self, execution: Execution, reason: str = "") -> EvaluationResult:
         """Return the result of an evaluation that took too long."""
-        late = f"{self.id!r} gave no answer within {self.config.timeout:g} s"
+        late = f"{self.id!r} did not answer within {self.config.timeout:g} s"
         return self.broken(execution, "RC404", f"{late}: {reason}" if reason else late)
 
     def compile(self, criteria: CriteriaT) -> NoPlan:

@@ -94,7 +94,7 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
     waits: ClassVar[bool] = False
     """Whether it waits for something outside, so that several of them run at once."""
     fingerprint: str = ""
-    """A text that changes whenever the user's code that judges changes; empty without such code."""
+    """A string that changes whenever the user's code that judges changes; empty without such code."""
     config_type: ClassVar[type[Any]]
     criteria_type: ClassVar[type[Any]]
     justification_type: ClassVar[type[Justification] | UnionType]
@@ -126,7 +126,7 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         if id is not None and not isinstance(id, str):
-            raise ConfigurationError(f"an evaluator's id is a text, not {shown(id)}")
+            raise ConfigurationError(f"an evaluator's id is a string, not {shown(id)}")
         self.id = id or self.type_id
         self.limits = limits
         self.config: ConfigT = parse_model(
@@ -240,7 +240,7 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
 
     def given_up(self, trajectory: Trajectory, seconds: float) -> EvaluationResult:
         """Return the result of an evaluation that took too long."""
-        return self._error("RC404", f"{self.id!r} gave no answer within {seconds:g} s", trajectory, seconds)
+        return self._error("RC404", f"{self.id!r} did not answer within {seconds:g} s", trajectory, seconds)
 
     async def validate_and_evaluate_criteria(
         self,
@@ -518,7 +518,7 @@ def misplaced_word(call: dict[Any, Any]) -> str | None:
     # `{name: {query: laptop}}` is a call of a tool that is called `name`.
     if isinstance(value, str) or (len(call) == 1 and isinstance(value, dict) and not _is_matcher(value)):
         return None
-    return f"'name' is the name of a tool, a text, not {shown(value)}; {_SEVERAL}"
+    return f"'name' is the name of a tool, a string, not {shown(value)}; {_SEVERAL}"
 
 
 _SEVERAL = "* in a name stands for any characters, and 'one_of' in 'calls' for one of several"

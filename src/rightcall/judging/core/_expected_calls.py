@@ -45,7 +45,7 @@ Threshold: TypeAlias = Annotated[float, Bounds(least=0, most=1)]
 
 
 def number_in_text(value: Any) -> Any:
-    """Return the number in a text: `timeout: "60"` has always been accepted."""
+    """Return the number in a string: `timeout: "60"` has always been accepted."""
     try:
         return float(value) if isinstance(value, str) else value
     except ValueError:

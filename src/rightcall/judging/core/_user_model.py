@@ -404,7 +404,7 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Length(msgspec.Struct, frozen=True):
-    """In `Annotated`: the bounds of the length of a text, list or object."""
+    """In `Annotated`: the bounds of the length of a string, list or object."""
 
     least: int = 0
     most: int = sys.maxsize
@@ -445,7 +445,7 @@ def path_of(place: Place) -> Path:
 
 
 def text_of(place: Place) -> str:
-    """Return the steps to a place as a text: `tool_calls[0].name`."""
+    """Return the steps to a place as a string: `tool_calls[0].name`."""
     steps = [f"[{step}]" if isinstance(step, int) else f".{step}" for step in path_of(place)]
     return "".join(steps).lstrip(".")[:200]
 
@@ -619,7 +619,7 @@ def _read_annotated(
 _CHECKS: dict[Any, Check | None] = {
     Any: None,
     object: None,
-    str: (frozenset({str}), partial(_read_kind, str, "a text is expected")),
+    str: (frozenset({str}), partial(_read_kind, str, "a string is expected")),
     bool: (frozenset({bool}), partial(_read_kind, bool, "true or false is expected")),
     int: (frozenset({int}), _read_int),
     float: (frozenset({float}), _read_float),

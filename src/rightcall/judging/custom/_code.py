@@ -34,7 +34,7 @@ _WANTED = {
     "tuple_type": "a list is expected",
     "dict_type": "an object is expected",
     "model_type": "an object is expected",
-    "string_type": "a text is expected",
+    "string_type": "a string is expected",
     "bool_type": "true or false is expected",
     "float_type": "a number is expected",
 }

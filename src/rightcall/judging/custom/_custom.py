@@ -247,7 +247,7 @@ class _Rows:
         thread.start()
         thread.join(self._timeout)
         if not given:
-            return Conclusion(reason=f"{self._id!r} gave no answer within {self._timeout:g} s", is_error=True)
+            return Conclusion(reason=f"{self._id!r} did not answer within {self._timeout:g} s", is_error=True)
         return given[0] if isinstance(given[0], Conclusion) else self._conclusion(given[0])
 
     def _ask(self, given: list[Any]) -> None:

@@ -47,7 +47,7 @@ class Cache:
             return None
 
     def put(self, key: str, asked: Asked) -> str:
-        """Save an answer. Return an empty text, or a warning that says why it was not possible."""
+        """Save an answer. Return an empty string, or a warning that says why it was not possible."""
         path = self._path(key)
         beside = path.with_name(f".{path.name}.{os.getpid()}")
         try:
@@ -395,7 +395,7 @@ def answer_in(body: bytes) -> Asked:
     if finish not in ("stop", None):
         raise _malformed(f"it was not finished (finish_reason {shown(finish)})")
     if not isinstance(content, str):
-        raise _malformed(f"its content is {shown(content)}, not a text")
+        raise _malformed(f"its content is {shown(content)}, not a string")
     usage = value.get("usage")
     return Asked(content, _count(usage, "prompt_tokens"), _count(usage, "completion_tokens"))
 

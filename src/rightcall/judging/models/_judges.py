@@ -72,7 +72,7 @@ class WrittenRubric(UserModel):
 
 
 def _rubrics(value: Any) -> Any:
-    """Accept rubrics that are plain texts. Their ids are their numbers."""
+    """Accept rubrics that are plain strings. Their ids are their numbers."""
     if not isinstance(value, (list, tuple)):
         raise ValueError(f"a list of rubrics is expected, not {shown(value)}")
     return [{"id": f"{n}", "text": one} if isinstance(one, str) else one for n, one in enumerate(value, 1)]
@@ -223,7 +223,7 @@ class JudgeEvaluator(AsyncEvaluator[ConfigT, CriteriaT]):
 
 
 def _fingerprint(judge: Any) -> str:
-    """Return a text that changes with the source file of a function, if that is known."""
+    """Return a string that changes with the source file of a function, if that is known."""
     if judge is None:
         return ""
     import inspect
@@ -321,7 +321,7 @@ class JudgeOutputCriteria(JudgeCriteria):
 
     def check(self) -> None:
         if self.expected_turns is not None and self.expected_output is not None:
-            raise ValueError("give 'expected_output' for the answer of the run or 'expected_turns', one of the two")
+            raise ValueError("give either 'expected_output' for the answer of the run or 'expected_turns'")
         try:
             admit([self.expected_output, list(self.expected_turns or ())])
         except InputError as problem:
@@ -362,7 +362,7 @@ class LlmJudgeOutput(JudgeEvaluator[JudgeOutputConfig, JudgeOutputCriteria]):
         try:
             part_of(execution.output, self.config.target_output_key, self.limits)
         except InputError as problem:
-            finding = Finding("RC110", f"the final output has not the part that is judged: {problem}")
+            finding = Finding("RC110", f"the final output lacks the part that is judged: {problem}")
             return self.scored(execution, 0.0, findings=(finding,))
         return await super().assess(execution, criteria)
 

@@ -91,7 +91,7 @@ def _score(value: Any) -> float:
 
 def _reason(value: Any) -> str:
     if not isinstance(value, str):
-        raise _malformed(f"its reason is {shown(value)}, not a text")
+        raise _malformed(f"its reason is {shown(value)}, not a string")
     return value if len(value) <= _MOST_REASON else value[: _MOST_REASON - 1] + "…"
 
 
@@ -132,7 +132,7 @@ class JudgeError(Exception):
 
 
 # Control, bidirectional, zero-width and invisible characters, line separators, lone surrogates and `<`, because some
-# servers interpret `<|…|>` and `</s>` in a text as special tokens.
+# servers interpret `<|…|>` and `</s>` in a string as special tokens.
 _HIDDEN = re.compile(
     "[<\x00-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\ufff0-\uffff\ud800-\udfff\U000e0000-\U000e0fff]"

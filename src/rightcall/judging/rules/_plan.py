@@ -230,7 +230,7 @@ def _read_call(value: Any, place: Place, mistakes: Mistakes) -> Any:
 def _wrong_shape(call: dict[str, Any]) -> str | None:
     """Return a hint for an object that is not a call; `None` if it is one."""
     if "name" in call and (len(call) > 1 or not isinstance(call["name"], dict) or _has_matcher(call["name"])):
-        return f"'name' is the name of a tool, a text, not {shown(call['name'])}; a list of calls means any of them"
+        return f"'name' is the name of a tool, a string, not {shown(call['name'])}; a list of calls means any of them"
     for word, hint in _WORDS.items():
         if word in call and not isinstance(call[word], dict):
             return f"{word!r} is a word of 'calls', and this is a rule: {hint}"

@@ -234,7 +234,7 @@ def _key(call: ToolCall, names: Sequence[str], budget: Budget) -> Hashable:
 
 
 def _value_key(value: Any, budget: Budget) -> Hashable:
-    # Most values are texts, which are their own keys. Others are compared as JSON, where 1 equals 1.0 but not true.
+    # Most values are strings, which are their own keys. Others are compared as JSON, where 1 equals 1.0 but not true.
     if value.__class__ is str:
         return value
     return (str(value) if value.__class__ is int else canonical(value, budget),)

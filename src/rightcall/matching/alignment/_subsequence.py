@@ -186,7 +186,7 @@ _LARGEST_EDITS = 20_000 * 20_000
 """The most cells that rapidfuzz may keep to recover a path, a bit each: 50 MB."""
 
 COMMON, UNKNOWN = "\0", "\1"
-"""In a text of names, what stands for a name that both sides have in common, and for one that is not expected."""
+"""In a string of names, what stands for a name that both sides have in common, and for one that is not expected."""
 _MOST_NAMES = maxunicode - ord(UNKNOWN)
 
 _SHORT = 100
@@ -204,7 +204,7 @@ def _lcs() -> Any:
 
 
 class ExpectedNames(msgspec.Struct, frozen=True):
-    """Expected names, also as a text with a character for each: rapidfuzz reads a text at once, a list one by one."""
+    """Expected names, also as a string with a character for each: rapidfuzz reads a list one by one."""
 
     names: Sequence[str]
     known: Mapping[str, str]
@@ -225,12 +225,12 @@ class ExpectedNames(msgspec.Struct, frozen=True):
         return cls(names, known, "".join([known[name] for name in names]))
 
     def text_of(self, actual: Iterable[str]) -> str:
-        """Return actual names as a text of the same characters, with `UNKNOWN` for those that are not expected."""
+        """Return actual names as a string of the same characters, with `UNKNOWN` for those that are not expected."""
         return "".join(map(self.known.get, actual, repeat(UNKNOWN)))
 
 
 def common_length(expected: Sequence[Hashable], actual: Sequence[Hashable]) -> int:
-    """The length of a longest common subsequence of two texts, or of two lists of small whole numbers."""
+    """The length of a longest common subsequence of two strings, or of two lists of small whole numbers."""
     if len(actual) >= _SHORT or not next(_FIRST, False):
         # rapidfuzz compares hashes; of whole numbers that fit a word those never collide.
         return int(_lcs().similarity(expected, actual))
@@ -257,9 +257,9 @@ def common_subsequence(expected: Sequence[int], actual: Sequence[int]) -> Pairs:
 
 
 def left_over(expected: str, actual: str) -> tuple[str, str]:
-    """Both texts with `COMMON` in the place of every character of one longest common subsequence.
+    """Both strings with `COMMON` in the place of every character of one longest common subsequence.
 
-    It is always the same one for the same texts. Unknown names have no influence on which one it is.
+    It is always the same one for the same strings. Unknown names have no influence on which one it is.
     """
     known = actual.replace(UNKNOWN, "")
     if len(expected) * len(known) > _LARGEST_EDITS:
@@ -269,8 +269,8 @@ def left_over(expected: str, actual: str) -> tuple[str, str]:
         rest, found = "".join(rows), "".join(columns)
     else:
         edits = _lcs().editops(expected, known)
-        # Edits of a text with nothing but `COMMON` leave of it what both have in common, and insert the rest: 5 µs for
-        # 1,000 positions, where a list of the edits takes 28 µs, and reading it 70 µs more.
+        # Edits of a string with nothing but `COMMON` leave of it what both have in common, and insert the rest: 5 µs
+        # for 1,000 positions, where a list of the edits takes 28 µs, and reading it 70 µs more.
         rest = edits.inverse().apply(COMMON * len(known), expected)
         found = edits.apply(COMMON * len(expected), known)
     if len(known) < len(actual):

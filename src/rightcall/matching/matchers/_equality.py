@@ -50,7 +50,7 @@ def is_delicate(value: Any) -> bool:
 
 
 def flat_traits(value: dict[str, Any]) -> tuple[bool, bool] | None:
-    """Return whether an object of texts and numbers is a literal, and whether it is delicate; `None` for others.
+    """Return whether an object of strings and numbers is a literal, and whether it is delicate; `None` for others.
 
     One loop instead of three walks: most expected arguments are such objects.
     """
@@ -100,17 +100,17 @@ def _equal_lists(expected: list[Any], actual: list[Any]) -> bool:
     return len(expected) == len(actual) and all(map(equal, expected, actual))
 
 
-# Python hashes texts with a secret per process, but not numbers and tuples: an agent could choose thousands of values
-# with the same hash, and a set of them would take quadratic time. So values become texts.
+# Python hashes strings with a secret per process, but not numbers and tuples: an agent could choose thousands of values
+# with the same hash, and a set of them would take quadratic time. So values become strings.
 _written = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
 _CHARACTERS = 512
-"""Characters of a text to copy per step of the budget."""
+"""Characters of a string to copy per step of the budget."""
 _CALL = 2
 """Steps to spend for encoding a value of any size."""
 
 
 def canonical(value: Any, budget: Budget) -> str:
-    """Return a JSON value as a text that all values equal to it share: `1` and `1.0`, but not `true`.
+    """Return a JSON value as a string that all values equal to it share: `1` and `1.0`, but not `true`.
 
     Raises:
         LimitError: the value is larger than the rest of the budget allows.

@@ -27,7 +27,7 @@ _FEW = 32
 _NODES = 16
 """Values to compare per step of the budget with Python's `==`. Our own code compares a quarter of that."""
 TEXT = 4096
-"""Characters of a text to compare or search per step of the budget."""
+"""Characters of a string to compare or search per step of the budget."""
 
 
 class CallMoment(msgspec.Struct, frozen=True):
@@ -328,7 +328,7 @@ def holds_foreign(value: Any) -> bool:
 
 
 def size_of(value: Any) -> int:
-    """Return how many values a JSON value contains, itself included. A long text counts as several."""
+    """Return how many values a JSON value contains, itself included. A long string counts as several."""
     if isinstance(value, dict):
         return 1 + sum(map(size_of, value.values()))
     if isinstance(value, list):
@@ -367,7 +367,7 @@ class Column:
         return self._at[key]
 
     def texts(self, prepared: Callable[[str], str]) -> tuple[list[Any], int]:
-        """Return the values with texts prepared for a search, and the length of the longest text.
+        """Return the values with strings prepared for a search, and the length of the longest text.
 
         The result is cached, so `prepared` has to be the same function each time.
         """

@@ -29,7 +29,7 @@ class NamePattern(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, written: str) -> NamePattern:
-        """Parse a text with at least one `*`."""
+        """Parse a string with at least one `*`."""
         head, *inner, tail = written.split("*")
         return cls(written, head, tuple([piece for piece in inner if piece]), tail)
 

@@ -63,9 +63,9 @@ class Operand(msgspec.Struct, frozen=True):
         return ExpectationError(f"{self.where} takes {wanted}, not {shown(found)}")
 
     def text(self) -> str:
-        """Return the operand as a text."""
+        """Return the operand as a string."""
         if not isinstance(self.value, str):
-            raise self.wrong("a text", self.value)
+            raise self.wrong("a string", self.value)
         return self.value
 
     def flag(self) -> bool:
@@ -172,7 +172,7 @@ JSON_TYPES: dict[str, Test] = {
 
 
 class Search:
-    """A test of whether a text contains a match of a pattern."""
+    """A test of whether a string contains a match of a pattern."""
 
     __slots__ = ("_free", "_holds", "_limits", "_width")
 
@@ -183,7 +183,7 @@ class Search:
         self._free = min(_CHARACTERS, _PLACES * regex_cost(pattern) // width if width else _CHARACTERS)
 
     def test(self, actual: Any) -> bool:
-        """Return whether a value is a text that contains a match."""
+        """Return whether a value is a string that contains a match."""
         if not isinstance(actual, str):
             return False
         if len(actual) > self._free:
@@ -193,7 +193,7 @@ class Search:
     def test_each(self, column: Column) -> list[bool]:
         """Return `test` for each value of a column."""
         texts, longest = column.texts(_encodable)
-        # In strict mode, the engine returns False for every value that is not a text.
+        # In strict mode, the engine returns False for every value that is not a string.
         return list(map(self._holds, texts)) if longest <= self._free else list(map(self.test, column.values))
 
 
@@ -224,7 +224,7 @@ def compile_regex(pattern: str, where: str, limits: Limits = DEFAULT_LIMITS) -> 
 
 
 def regex_cost(pattern: str) -> int:
-    """Return the steps that a search in a short text takes."""
+    """Return the steps that a search in a short string takes."""
     return 1 + _width(pattern) // 8
 
 
@@ -297,7 +297,7 @@ def _comparison(holds: Callable[[Any, Any], bool]) -> Build:
             )
         if isinstance(bound, str):
             return Matcher(lambda actual: isinstance(actual, str) and holds(actual, bound), cost=1 + len(bound) // TEXT)
-        raise operand.wrong("a number or a text", bound)
+        raise operand.wrong("a number or a string", bound)
 
     return build
 
@@ -314,7 +314,7 @@ def _text_test(holds: Callable[[str, str], bool]) -> Build:
 def _ignore_case(operand: Operand) -> Matcher:
     folded = operand.text().casefold()
     size = len(folded)
-    # Case folding never makes a text shorter, so a longer text cannot match and is not folded.
+    # Case folding never makes a string shorter, so a longer string cannot match and is not folded.
     return Matcher(
         lambda actual: isinstance(actual, str) and len(actual) <= size and actual.casefold() == folded,
         cost=1 + size // TEXT,
@@ -324,7 +324,7 @@ def _ignore_case(operand: Operand) -> Matcher:
 def _same_words(operand: Operand) -> Expectation:
     wanted = _letters_and_digits(operand.text())
     if not wanted:
-        raise operand.wrong("a text with a letter or a digit in it", operand.value)
+        raise operand.wrong("a string with a letter or a digit in it", operand.value)
 
     def test(actual: Any, budget: Budget) -> bool:
         if not isinstance(actual, str):

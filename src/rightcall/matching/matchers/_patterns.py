@@ -87,7 +87,7 @@ class Pattern(ABC):
     is_equality: bool
     """Whether a part, once it is read, is as expected exactly if Python calls it equal to `literal`."""
     reading: OutputReading | None = None
-    """How a part that is a text is read before it is compared."""
+    """How a part that is a string is read before it is compared."""
     spends: bool
     """Whether comparing may spend steps of a budget, because there are matchers in it."""
     is_plain: bool
@@ -203,7 +203,7 @@ class CallPattern(Pattern):
 
 
 def _plain_test(args: dict[str, Any], policy: ArgsPolicy, needs_care: bool) -> ArgsTest | Expectation | None:
-    """Return the test of arguments that are texts and numbers, without a compiler; `None` if it takes one."""
+    """Return the test of arguments that are strings and numbers, without a compiler; `None` if it takes one."""
     if policy == "ignore" or (policy == "subset" and not args):
         return _anything
     return None if policy == "superset" else _literal_test(args, policy, needs_care)
@@ -356,7 +356,7 @@ def _output_test(options: Sequence[Expectation], reading: OutputReading, literal
     """A test of outputs: one value that Python compares, or any of several expectations."""
 
     def is_the_value(output: Any) -> bool:
-        # What is no text is compared as it is.
+        # What is no string is compared as it is.
         value = reading.of(output) if output.__class__ is str else output
         return bool(literal == value) and (not needs_care or same_kinds(literal, value))
 
@@ -421,7 +421,7 @@ _OF_EXPECTATIONS = {"$not", "$allOf", "$anyOf", "$in"}
 
 
 def _as_value(text: str, limits: Limits) -> Any:
-    """Parse a text as an object or a list; return other text as it is."""
+    """Parse a string as an object or a list; return other text as it is."""
     if not text.lstrip().startswith(("{", "[", "(")):
         return text
     try:

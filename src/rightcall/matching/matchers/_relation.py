@@ -38,7 +38,7 @@ class Tests(msgspec.Struct, frozen=True, gc=False):
     are_exclusive: bool
     """Whether no call can be as several of them expect."""
     reading: OutputReading | None
-    """How texts are read before they are compared; `None` if they are not, or if each test reads them."""
+    """How strings are read before they are compared; `None` if they are not, or if each test reads them."""
 
 
 class Lookup(msgspec.Struct, frozen=True):
@@ -248,7 +248,7 @@ def relate(
 
 
 def _relate_few(expected: ExpectedCalls, calls: Sequence[ToolCall]) -> Relation | None:
-    """The same where every call can be tried on all expectations of its name; `None` where not all is recorded."""
+    """Relate calls by trying each on all expectations of its name; `None` if some value was not recorded."""
     part_of, tests = expected.part_of, expected.tests
     first, is_only = [-1] * len(expected), True
     left: list[int] = []

@@ -234,12 +234,12 @@ def asserts(kind: str, holds: Callable[[Any, Any], bool]) -> Keyword:
 
 
 def at_most(value: Any, most: Any) -> bool:
-    """Return whether a text, list or object is no longer than `most`."""
+    """Return whether a string, list or object is no longer than `most`."""
     return bool(len(value) <= most)
 
 
 def at_least(value: Any, least: Any) -> bool:
-    """Return whether a text, list or object is no shorter than `least`."""
+    """Return whether a string, list or object is no shorter than `least`."""
     return bool(len(value) >= least)
 
 
@@ -333,7 +333,7 @@ def unique_items(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
 
 
 def pattern(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
-    """`pattern`: a text with a match, by the linear engine."""
+    """`pattern`: a string with a match, by the linear engine."""
     test = site.pattern(wanted)
     return lambda value, visit, evaluated: not isinstance(value, str) or test(value)
 

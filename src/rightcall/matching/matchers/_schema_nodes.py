@@ -108,7 +108,7 @@ class Node:
 
 
 class Site(Protocol):
-    """The surroundings in which a keyword is compiled."""
+    """The context in which a keyword is compiled."""
 
     where: str
     types: Mapping[str, Callable[[Any], bool]]

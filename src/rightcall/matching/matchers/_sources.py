@@ -28,13 +28,13 @@ _TRIED = 16
 _WORD = re.compile(r"[^\W_]+")
 _REST_OF_WORD = re.compile(r"[^\W_]*")
 _BETWEEN = "\x00"
-"""Separates texts that are searched together."""
+"""Separates strings that are searched together."""
 _SCANS = 24
-"""After this many searches through all texts, an index of their words is cheaper."""
+"""After this many searches through all strings, an index of their words is cheaper."""
 _INDEXED = 8_000_000
 """Most characters of text to index by words. More would take too much memory."""
 _FIRST = 8
-"""How many of a text's words are used to look it up in the index."""
+"""How many of a string's words are used to look it up in the index."""
 _READ, _SCANNED, _TRIED_PATHS, _LISTED = 256, 2048, 16, 16
 """Work per step of the budget: characters decoded, characters searched, places tried, and characters split into
 words. Indexing one value takes one step."""
@@ -357,8 +357,8 @@ def _asked(expected: Any, actual: Any, path: str) -> Iterator[tuple[str, Source,
 class Shelf:
     """An index of values by the number of the call or input in which each was seen, in ascending order.
 
-    With a path, the values at that path are indexed, as a whole. Without, every leaf value is and, for texts and
-    numbers, every place in a text where they occur as a whole word.
+    With a path, the values at that path are indexed, as a whole. Without, every leaf value is and, for strings and
+    numbers, every place in a string where they occur as a whole word.
     """
 
     def __init__(self, entries: Iterable[tuple[int, Any]], path: ValuePath | None = None) -> None:
@@ -376,7 +376,7 @@ class Shelf:
         self._size = sum(map(len, self._joined))
 
     def holders(self, value: Any) -> Iterator[list[int]]:
-        """Yield ascending lists of where a value was seen: first as an equal value, then as a word in a text.
+        """Yield ascending lists of where a value was seen: first as an equal value, then as a word in a string.
 
         Without a path, the value must be a leaf.
         """
@@ -401,13 +401,13 @@ class Shelf:
             _note(self._texts, texts[0] if len(texts) == 1 else _BETWEEN.join(texts), number)
 
     def _standing(self, needle: str) -> list[int]:
-        """Return where a text occurs as a whole word."""
+        """Return where a string occurs as a whole word."""
         if needle not in self._found:
             self._found[needle] = self._search(needle)
         return self._found[needle]
 
     def _search(self, needle: str) -> list[int]:
-        # Any word narrows the search, so the first few are enough: a text may have a million.
+        # Any word narrows the search, so the first few are enough: a string may have a million.
         words = [found[0] for found in islice(_WORD.finditer(needle), _FIRST)]
         places: Sequence[int] = range(len(self._joined))
         if self._words is None and self._scans >= _SCANS and self._size <= _INDEXED:
@@ -415,7 +415,7 @@ class Shelf:
         if self._words is not None and words:
             places = min([self._words.get(word, []) for word in words], key=len)
         self._scans += 1
-        # Texts are joined with a separator. If it is in the needle, split them, or a match could extend over two texts.
+        # Strings are joined with a separator. If it is in the needle, split them, or a match could extend over two.
         apart = _BETWEEN in needle
         spend(1 + len(places) // _TRIED_PATHS + len(needle) // _SCANNED)
         found: set[int] = set()
@@ -450,7 +450,7 @@ def leaves_of(value: Any) -> list[Any]:
 
 
 def _stands_in(needle: str, text: str) -> bool:
-    """Return whether a text contains another one with no letter or digit next to it."""
+    """Return whether a string contains another one with no letter or digit next to it."""
     spend(len(text) // _SCANNED)
     place, tries = text.find(needle), 0
     begins_word = needle[:1].isalnum()
@@ -468,7 +468,7 @@ def _stands_in(needle: str, text: str) -> bool:
 
 
 def _as_words(value: Any) -> list[str]:
-    """Return a text, or the spellings of a number; nothing for an empty text, which occurs everywhere."""
+    """Return a string, or the spellings of a number; nothing for an empty string, which occurs everywhere."""
     if isinstance(value, str):
         return [value] if value else []
     if isinstance(value, float) and value.is_integer():
@@ -477,7 +477,7 @@ def _as_words(value: Any) -> list[str]:
 
 
 def _key(value: Any) -> str | bytes:
-    """Return a key that only equal values share. Texts are their own keys; those of other values are bytes."""
+    """Return a key that only equal values share. Strings are their own keys; those of other values are bytes."""
     if value.__class__ is str:
         return value
     if not isinstance(value, (dict, list)):
@@ -492,7 +492,7 @@ def _note(index: dict[KeyT, list[int]], key: KeyT, number: int) -> None:
 
 
 def _read(value: Any, literals: bool, known: dict[str, Any]) -> Any:
-    """Decode a text that is a JSON object or list or, with `literals`, a Python one; keep other values."""
+    """Decode a string that is a JSON object or list or, with `literals`, a Python one; keep other values."""
     if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "[", "("):
         return value
     if value not in known:

@@ -1,4 +1,4 @@
-"""Unwrap arguments and outputs from the envelopes of frameworks, and recognise texts of errors and of deferred calls.
+"""Unwrap arguments and outputs from the envelopes of frameworks, and recognise error messages and deferred calls.
 
 Each function knows one envelope, returns any other value unchanged, and may also set fields of the call, such as its
 id or error. The table of conventions lists the functions of each convention: in another one the same object may be what

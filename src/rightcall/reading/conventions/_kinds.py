@@ -351,7 +351,7 @@ def groups_of(span: Span) -> _Keys:
 
 
 def kind_of(span: Span) -> Kind:
-    """Classify a span: a call, an agent, a model, or none of these (an empty text)."""
+    """Classify a span: a call, an agent, a model, or none of these (an empty string)."""
     attributes: Any = span.attributes
     shape: Shape = attributes.shape if attributes.__class__ is RawAttributes else shape_of(tuple(attributes))
     said = {} if shape.is_told else _kind_in_name(span)

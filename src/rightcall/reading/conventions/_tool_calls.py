@@ -65,7 +65,7 @@ class Convention(msgspec.Struct, frozen=True):
     unwrap_said: tuple[Envelope, ...] = ()
     """Envelopes of outputs in messages."""
     encoded: bool = False
-    """Whether outputs are always JSON, so that `21.5` is a number and `"21.5"` a text."""
+    """Whether outputs are always JSON, so that `21.5` is a number and `"21.5"` a string."""
     keeps_quotes: bool = False
     """Whether an output in text is used unchanged, even in quotes."""
     setting: str = ""

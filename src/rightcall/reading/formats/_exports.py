@@ -257,7 +257,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def _cell(value: Any) -> Any:
-    # pandas writes lists and objects to CSV as Python's `repr`. Other texts stay texts, even if they look like JSON.
+    # pandas writes lists and objects to CSV as Python's `repr`. Others stay strings, even if they look like JSON.
     if isinstance(value, str) and value[:2] in ("[{", "[]", "['"):
         try:
             return decode_text(value)

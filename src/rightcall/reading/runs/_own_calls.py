@@ -320,7 +320,7 @@ def withhold_waiting(
 
 
 def _doubt_last(records: Iterable[CallRecord], models: Iterable[int | None]) -> None:
-    """Mark spans of OpenAI Agents without results that no model call follows: each may have only asked.
+    """Mark spans of OpenAI Agents that have no result and no model call after them: they may have only asked a person.
 
     OpenAI Agents calls a model again after a tool call, or answers with the result, unless a person has to approve a
     call first.

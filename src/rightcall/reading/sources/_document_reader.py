@@ -293,7 +293,7 @@ class DocumentReader(msgspec.Struct, eq=False):
         return None
 
     def _json_in(self, stream: Any, head: bytes) -> Any:
-        """Return the JSON in a text of UTF-16, or in the data of server-sent events; another stream as it is."""
+        """Return the JSON in a string of UTF-16, or in the data of server-sent events; another stream as it is."""
         if head.startswith(_UTF16):
             return io.BytesIO(self._rest(stream).decode("utf-16", "replace").encode("utf-8", "replace"))
         if not _SENT.match(head):
@@ -491,7 +491,7 @@ def csv_items(data: bytes, input_format: str | None) -> Iterator[Item]:
 
 
 def _separator(head: bytes) -> str:
-    """Return the separator of a table's cells, if the first line has known columns; otherwise an empty text."""
+    """Return the separator of a table's cells, if the first line has known columns; otherwise an empty string."""
     if head.lstrip()[:1] in (b"{", b"["):
         return ""
     import csv

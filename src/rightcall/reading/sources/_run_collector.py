@@ -365,7 +365,7 @@ def _place(span: ReadSpan) -> tuple[Any, ...]:
 
 
 def _content(span: ReadSpan) -> str:
-    """Return all that a span records, including its call, as text. Spans with equal texts are interchangeable."""
+    """Return all that a span records, including its call, as text. Spans with equal strings are interchangeable."""
     events = [(event.name, event.time_ns, _items(event.attributes)) for event in span.events]
     own = (span.parent_id, span.name, span.scope, span.failed, span.description, span.attribute_count, span.call)
     return repr((own, _items(span.attributes), events))

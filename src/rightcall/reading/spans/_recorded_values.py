@@ -30,9 +30,9 @@ REPLACED = frozenset(
         "[This value has been dropped because this span's size exceeds the 5MB size limit.]",
     }
 )
-"""Texts that tracers write in place of any value, also of one inside a message."""
+"""Strings that tracers write in place of any value, also of one inside a message."""
 PLACEHOLDERS = REPLACED | {"<not specified>", "<not serializable>", "N/A"}
-"""Texts in place of the value of an attribute; the last three are Google ADK's."""
+"""Strings in place of the value of an attribute; the last three are Google ADK's."""
 LONGEST_PLACEHOLDER = max(map(len, PLACEHOLDERS))
 
 _DEEPEST = 32
@@ -49,7 +49,7 @@ INVALID = "INVALID_JSON"
 
 
 class UnparsableError(ValueError):
-    """Recorded arguments are a text that is neither JSON nor a Python literal."""
+    """Recorded arguments are a string that is neither JSON nor a Python literal."""
 
 
 def arguments(value: Any, limits: Limits = DEFAULT_LIMITS) -> Any:
@@ -74,8 +74,8 @@ def arguments(value: Any, limits: Limits = DEFAULT_LIMITS) -> Any:
 def outcome(value: Any, limits: Limits = DEFAULT_LIMITS, encoded: bool = False, keeps_quotes: bool = False) -> Any:
     """Decode a recorded output.
 
-    A text is decoded only if it is an object or a list; a quoted text loses its quotes, unless it `keeps_quotes`. With
-    `encoded`, the producer writes every value as JSON, so numbers and null are decoded as well.
+    A string is decoded only if it is an object or a list; a quoted string loses its quotes, unless it `keeps_quotes`.
+    With `encoded`, the producer writes every value as JSON, so numbers and null are decoded as well.
     """
     layer = 0
     while value.__class__ is str and layer < _LAYERS:
@@ -89,7 +89,7 @@ def outcome(value: Any, limits: Limits = DEFAULT_LIMITS, encoded: bool = False, 
                 return _decode(value) if small else _slow_value_or_text(value, limits)
             except (msgspec.DecodeError, UnicodeError):
                 return _slow_value_or_text(value, limits)
-        # `21.5` may be a text that the tool returned; it is a number only if the producer encodes every value.
+        # `21.5` may be a string that the tool returned; it is a number only if the producer encodes every value.
         if keeps_quotes or (first != '"' and not encoded):
             return value
         inner = _json_or_text(value, limits)
@@ -107,15 +107,15 @@ def is_scrubbed(value: Any) -> bool:
 
 
 def is_replaced(value: Any) -> bool:
-    """Whether a tracer wrote a text in place of a value."""
+    """Whether a tracer wrote a string in place of a value."""
     # The length first: values may be megabytes, and looking one up would hash it.
     return value.__class__ is str and len(value) <= LONGEST_PLACEHOLDER and value in REPLACED
 
 
 def is_cut(value: Any) -> bool:
-    """Whether a recorded value is a text that ends inside an object or list, of JSON or as Python shows it.
+    """Whether a recorded value is a string that ends inside an object or list, of JSON or as Python shows it.
 
-    SDKs cut off attributes that are too long (OpenTelemetry, "Attribute Limits") and leave no mark. Of a plain text
+    SDKs cut off attributes that are too long (OpenTelemetry, "Attribute Limits") and leave no mark. Of a plain string
     this cannot be seen, only that it ends where others were cut off.
     """
     if value.__class__ is not str or len(value) < _SHORTEST:
@@ -133,14 +133,14 @@ def is_cut(value: Any) -> bool:
 
 
 _SHORTEST = 32
-"""The length from which a text may have been cut off. No limit is shorter, and texts such as `[` are whole."""
+"""The length from which a string may have been cut off. No limit is shorter, and strings such as `[` are whole."""
 USUAL_LIMITS = frozenset({1024, 2048, 4095, 4096, 8192, 32_768, 65_535, 65_536})
-"""Lengths at which servers cut off texts of spans: Elastic 1024, Tempo 2048, New Relic 4095, Application Insights 8192,
-and others at a power of two. One such text is no proof, but nothing else would show it."""
+"""Lengths at which servers cut off strings of spans: Elastic 1024, Tempo 2048, New Relic 4095, Application Insights
+8192, and others at a power of two. One such string is no proof, but nothing else would show it."""
 
 
 def may_be_cut(value: Any) -> bool:
-    """Whether a recorded value is a text that was cut off, or has a length at which texts often are."""
+    """Whether a recorded value is a string that was cut off, or has a length at which strings often are."""
     return value.__class__ is str and (len(value) in USUAL_LIMITS or is_cut(value))
 
 
@@ -167,7 +167,7 @@ _PIECES = lazy_pattern(r'[\[\]{}()]|"(?:[^"\\]|\\.)*(?:"|$)', re.S)
 _PIECES_OF_PYTHON = lazy_pattern(r"""[\[\]{}()]|"(?:[^"\\]|\\.)*(?:"|$)|'(?:[^'\\]|\\.)*(?:'|$)""", re.S)
 _ELLIPSIS = " .\u2026"
 _TRUNCATED = "Input data was truncated"
-"""What msgspec says of a text that is the beginning of JSON."""
+"""What msgspec says of a string that is the beginning of JSON."""
 
 
 def _decoded_slowly(text: str, limits: Limits) -> Any:
@@ -178,8 +178,8 @@ def _decoded_slowly(text: str, limits: Limits) -> Any:
 
 
 def _is_modest(text: str, limits: Limits) -> bool:
-    """Whether a text is certainly within the limits, so that msgspec can decode it without further checks."""
-    # Each level takes an opening and a closing character, so callers skip this for texts of up to twice the depth.
+    """Whether a string is certainly within the limits, so that msgspec can decode it without further checks."""
+    # Each level takes an opening and a closing character, so callers skip this for strings of up to twice the depth.
     return len(text) <= _MODEST and text.count("{") + text.count("[") <= limits.depth
 
 
@@ -315,7 +315,7 @@ class CallRecord(msgspec.Struct, eq=False):
     """The value of an argument whose name was not recorded."""
     unparsable: bool = False
     cut_at: int = 0
-    """The length of its arguments or its output, if these are a text that was cut off."""
+    """The length of its arguments or its output, if these are a string that was cut off."""
     output: Any = NOTHING
     has_lost: bool = False
     """Whether its output was cut off or dropped: a call that failed may have one, too."""
@@ -441,7 +441,7 @@ def event_body(name: str, body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _AROUND = '{"stringValue":""}'
-"""What OTLP writes around a text."""
+"""What OTLP writes around a string."""
 
 
 def cut_lengths(
@@ -450,13 +450,13 @@ def cut_lengths(
     cut_at: Sequence[int] = (),
     usual: frozenset[int] = USUAL_LIMITS,
 ) -> frozenset[int]:
-    """Return the lengths at which texts of a run were cut off; empty if nothing shows that one was.
+    """Return the lengths at which strings of a run were cut off; empty if nothing shows that one was.
 
-    A limit has the same length for all texts. JSON that ends inside of an object shows it; a plain text of that length
-    was cut off as well, or just fits. A length that is a `usual` limit shows it if no text is longer.
+    A limit has the same length for all strings. JSON that ends inside of an object shows it; a plain string of that
+    length was cut off as well, or just fits. A length that is a `usual` limit shows it if no string is longer.
 
     Args:
-        texts: The outputs and answers of the run; those that are not texts do not count.
+        texts: The outputs and answers of the run; those that are not strings do not count.
         recorded: The attributes of all its spans.
         cut_at: The lengths of arguments that are known to have been cut off.
         usual: The usual limits.
@@ -470,7 +470,7 @@ def cut_lengths(
 
 
 def _is_limit(length: int, recorded: Iterable[Mapping[str, Any]], shows: bool) -> bool:
-    """Whether a text of this length ends inside of JSON, unless that is known; and no text is longer."""
+    """Whether a string of this length ends inside of JSON, unless that is known; and no string is longer."""
     for attributes in recorded:
         for held in _texts_of(attributes, length):
             if len(held) > length:
@@ -480,7 +480,7 @@ def _is_limit(length: int, recorded: Iterable[Mapping[str, Any]], shows: bool) -
 
 
 def _texts_of(attributes: Any, least: int) -> Iterator[str]:
-    """Yield the texts in the attributes of a span, but not all that are shorter than `least`."""
+    """Yield the strings in the attributes of a span, but not all that are shorter than `least`."""
     if attributes.__class__ is RawAttributes:
         least += len(_AROUND)
         long = [key for key, place in attributes.places.items() if len(attributes.held[place].value) >= least]

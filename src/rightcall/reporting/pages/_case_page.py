@@ -96,7 +96,7 @@ class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Acting(msgspec.Struct, frozen=True, kw_only=True):
-    """What can be done with a case: texts to copy, edits of its eval set, and the edit that was just made."""
+    """What can be done with a case: strings to copy, edits of its eval set, and the edit that was just made."""
 
     copies: tuple[Copy, ...] = ()
     is_allowed: bool = False
@@ -421,7 +421,7 @@ class Copy(msgspec.Struct, frozen=True):
 
 
 def copies_of(result: CaseResult, agent: str, evalset: str) -> tuple[Copy, ...]:
-    """Return the texts to copy for a case. Very long texts are left out."""
+    """Return the strings to copy for a case. Very long strings are left out."""
     made = []
     if agent and evalset:
         words = ["rightcall", "run", agent, evalset, "--case", result.case_id]

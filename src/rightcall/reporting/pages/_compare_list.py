@@ -160,7 +160,7 @@ class AlignedCall(msgspec.Struct, frozen=True):
 
     @property
     def marked(self) -> tuple[Marked, Marked]:
-        """Both texts, each with the differing part marked."""
+        """Both strings, each with the differing part marked."""
         return marked_pair(self.before, self.after)
 
 

@@ -336,7 +336,7 @@ def headline_of(
 
 
 def _marked_in(text: str, change: Change) -> list[tuple[str, str]] | None:
-    """Split a text that describes a change into pieces, with the given and the expected value marked; else None."""
+    """Split a string that describes a change into pieces, with the given and the expected value marked; else None."""
     if change.expected is None or change.actual is None:
         return None
     given, wanted = [f"{each.before}{each.marked}{each.after}" for each in (change.actual, change.expected)]

@@ -55,7 +55,7 @@ _MOST_LANES = 40
 
 
 class CaseRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One result of a case, as a small row of a list: texts are shortened, and lists limited."""
+    """One result of a case, as a small row of a list: strings are shortened, and lists limited."""
 
     key: str
     """Its key in addresses."""
@@ -76,7 +76,7 @@ class CaseRow(msgspec.Struct, frozen=True, kw_only=True):
     """The time the agent took; `None` if it was not run and its calls have no times."""
     tags: tuple[str, ...] = ()
     title: str = ""
-    """The user's request, on one line; empty if it is not a text."""
+    """The user's request, on one line; empty if it is not a string."""
 
 
 def row_of(result: CaseResult, tags: Sequence[str] = ()) -> CaseRow:
@@ -354,7 +354,7 @@ def _error_text(error: str, span: Any) -> str:
 
 
 def value_shown(value: Any, most: int = _TEXT, *, whole: bool = True) -> ShownText:
-    """Return a value as JSON, on one line if it is short. A long text keeps its line breaks."""
+    """Return a value as JSON, on one line if it is short. A long string keeps its line breaks."""
     if isinstance(value, str) and ("\n" in value or len(value) > _SHORT):
         return shown_text(value, most, whole=whole)
     text = _pretty(value)

@@ -231,7 +231,7 @@ def report_facts(report: Report) -> RunFacts:
 
 
 def moment(iso: str, now: datetime | None = None) -> Moment:
-    """Parse a time in a header. A text that is not a time is shown as it is: other programs may write headers."""
+    """Parse a time in a header. A string that is not a time is shown as it is: other programs may write headers."""
     try:
         time = datetime.fromisoformat(iso).astimezone(UTC)
     except (ValueError, OverflowError):

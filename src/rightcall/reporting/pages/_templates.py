@@ -34,7 +34,7 @@ _ACCENTS = frozenset({"Mn", "Me"})
 # Far more than any script needs: Vietnamese has two on a letter.
 _MOST_ACCENTS = 8
 _PILE = re.compile(r"[^\w\s\x00-\x7f]{9}")
-"""Nine characters in a row that may be stacked accents: neither letters nor spaces. Almost no text has any."""
+"""Nine characters in a row that may be stacked accents: neither letters nor spaces. Almost no string has any."""
 MOST_WHOLE = 200_000
 """The longest text that a page contains in full, collapsed, next to its shortened form."""
 _MOST_MARKED = 400
@@ -250,7 +250,7 @@ def _gate(value: Any) -> Any:
 
 
 class ShownText(msgspec.Struct, frozen=True):
-    """A text, or its beginning and end with the number of characters left out between them.
+    """A string, or its beginning and end with the number of characters left out between them.
 
     `whole` is the full text, shown collapsed; empty if nothing was left out or it is too long for a page.
     """
@@ -266,7 +266,7 @@ class ShownText(msgspec.Struct, frozen=True):
 
 
 def shown_text(text: str, most: int = 2_000, *, whole: bool = False, one_line: bool = False) -> ShownText:
-    r"""Return a text of at most `most` characters, shortened in the middle, with escapes for invisible characters.
+    r"""Return a string of at most `most` characters, shortened in the middle, with escapes for invisible characters.
 
     Control, bidirectional and zero-width characters become escapes such as `\u202e`. With `whole`, a shortened text
     also has its full text, up to 200,000 characters.
@@ -329,7 +329,7 @@ def rate_text(totals: Totals, rate: float | None = None) -> str:
 
 
 class Marked(msgspec.Struct, frozen=True):
-    """A text with one part marked."""
+    """A string with one part marked."""
 
     before: str
     marked: str
@@ -363,7 +363,7 @@ def change_of(difference: Difference) -> Change:
 
 
 def marked_pair(expected: str, actual: str) -> tuple[Marked, Marked]:
-    """Return two texts, each with the differing part marked, between their common beginning and end.
+    """Return two strings, each with the differing part marked, between their common beginning and end.
 
     Numbers are marked as a whole, whichever of their digits differ.
     """

@@ -429,7 +429,7 @@ def _groups_of(paths: Sequence[ExpectedPath], turn: int) -> tuple[AlignedGroup, 
 
 
 def _shown(value: object) -> ShownText | None:
-    """Return a question or an answer: a text as it is, anything else as JSON."""
+    """Return a question or an answer: a string as it is, anything else as JSON."""
     if value is None:
         return None
     return shown_text(value, _TEXT, whole=True) if isinstance(value, str) else value_shown(value, _TEXT)

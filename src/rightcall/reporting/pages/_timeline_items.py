@@ -27,7 +27,7 @@ _VALUE_WIDTH = 40
 """The most characters of a value in the text of an expected call."""
 _SHORTEST = 3
 _SMALLEST = 100
-"""Shorter texts and smaller numbers are in many outputs by chance: 1, "a" or "ok" do not show where they come from."""
+"""Shorter strings and smaller numbers are in many outputs by chance: 1, "a" or "ok" do not show their source."""
 _MOST_VALUES = 100_000
 _MOST_FLOWS = 6
 _DEEPEST = 12

@@ -127,7 +127,7 @@ class PathCounts:
     Args:
         with_args: Whether calls of one tool with different arguments are different steps.
         internal: Whether internal calls of the framework count, such as hand-offs.
-        redacts: Whether to redact secrets in the texts of arguments. Calls are told apart by their real arguments, so
+        redacts: Whether to redact secrets in the strings of arguments. Calls are told apart by their real arguments, so
             no figure depends on this.
         most: The most distinct paths to keep. Beyond that there is no list of paths, but everything else is counted: a
             million paths take about 200 MB.

@@ -120,7 +120,7 @@ def matrix_lines(found: Classification, *, plain: bool) -> Iterator[str]:
 
 
 def matrix_table(found: Classification) -> list[list[str]]:
-    """Return the confusion matrix with precision, recall and F1, as a table of texts with headings."""
+    """Return the confusion matrix with precision, recall and F1, as a table of strings with headings."""
     has_others = any(row[-1] for row in found.matrix)
     classes = [*found.classes, OTHER] if has_others else [*found.classes]
     table = [["expected", *classes, "precision", "recall", "f1"]]

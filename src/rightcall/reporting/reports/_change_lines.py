@@ -1,4 +1,4 @@
-"""Changes in words: between runs, of a text as a unified diff, and faults that an eval set noticed or let pass."""
+"""Changes in words: between runs, of a string as a unified diff, and faults that an eval set noticed or let pass."""
 
 from __future__ import annotations
 
@@ -318,7 +318,7 @@ def _total_rows(views: Sequence[Overview]) -> Iterator[tuple[str, list[str]]]:
 
 
 def _columns(parts: Sequence[str], paper: Paper) -> Line:
-    """Return texts beside each other, on as many lines as needed."""
+    """Return strings beside each other, on as many lines as needed."""
     lines = [parts[0]]
     for part in parts[1:]:
         if cell_count(lines[-1]) + 5 + cell_count(part) <= paper.width:

@@ -223,7 +223,7 @@ def _first_difference(first: str, second: str) -> int:
 
 
 def _around(text: str, place: int, width: int, paper: Paper) -> str:
-    """Cut a text to `width` columns around an index."""
+    """Cut a string to `width` columns around an index."""
     if cell_count(text) <= width:
         return text
     gap = "..." if paper.plain else "…"

@@ -18,11 +18,11 @@ from rightcall.values.results import SIGNS
 from rightcall.values.trajectory import ToolCall
 
 Part = str | tuple[str, str]
-"""A piece of a line: a text, or a text and its style."""
+"""A piece of a line: a string, or a string and its style."""
 Line = tuple[Part, ...]
 _LONG = 100_000
 NARROWEST = 30
-"""The least columns for a text, however narrow the terminal."""
+"""The least columns for a string, however narrow the terminal."""
 _PLAIN = str.maketrans({"…": "...", "≠": "!=", "−": "-", "–": "-", "→": "->", "×": "x"})
 _KEPT = frozenset("\n\t")
 # Unicode categories that a terminal acts on or does not show: control, format and surrogate characters, and line and
@@ -52,7 +52,7 @@ class Paper(msgspec.Struct, frozen=True, kw_only=True):
     full: bool = False
 
     def text(self, raw: str) -> str:
-        """Return a text on one line, with control characters escaped."""
+        """Return a string on one line, with control characters escaped."""
         return printable(raw, plain=self.plain, one_line=True)
 
     def sign(self, kind: str) -> str:
@@ -70,7 +70,7 @@ class Paper(msgspec.Struct, frozen=True, kw_only=True):
         return sys.maxsize if self.full else self.width * 2
 
     def pieces(self, raw: str, width: int, lines: int = 1, hanging: int = 0) -> list[str]:
-        """Return a text on at most `lines` lines, or on as many as needed if values are shown in full."""
+        """Return a string on at most `lines` lines, or on as many as needed if values are shown in full."""
         if len(raw) <= width and raw.isascii() and raw.isprintable():
             return [raw]
         if self.full:
@@ -88,7 +88,7 @@ class Paper(msgspec.Struct, frozen=True, kw_only=True):
         return pieces
 
     def paragraphs(self, raw: str, width: int, lines: int = 1) -> list[str]:
-        """Return a text of several lines. Line breaks are kept if values are shown in full, and joined if not."""
+        """Return a string of several lines. Line breaks are kept if values are shown in full, and joined if not."""
         if not self.full:
             return self.pieces(" ".join(raw.split()) if len(raw) < _LONG else raw, width, lines)
         return [piece for line in raw.splitlines() or [""] for piece in self.pieces(line, width)]
@@ -128,7 +128,7 @@ def cell_count(text: str) -> int:
 
 
 def beginning(text: str, width: int) -> str:
-    """Return as much of the beginning of a text as fits into `width` columns."""
+    """Return as much of the beginning of a string as fits into `width` columns."""
     if text.isascii():
         return text[:width]
     used = 0
@@ -164,7 +164,7 @@ def wrap(text: str, width: int, hanging: int = 0) -> Iterator[str]:
     yield text[begin:]
 
 
-# Cached, because a text repeats its characters and the lookup is a call into the Unicode database for each.
+# Cached, because a string repeats its characters and the lookup is a call into the Unicode database for each.
 @lru_cache(maxsize=4096)
 def _cells_of(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
@@ -223,7 +223,7 @@ def extent(calls: Sequence[ToolCall]) -> tuple[int | None, int | None]:
 
 
 def escape_commands(text: str) -> str:
-    """Return a text that GitHub Actions does not interpret as commands when it is printed."""
+    """Return a string that GitHub Actions does not interpret as commands when it is printed."""
     return _COMMAND.sub(r"\1: :", text.replace("##[", "# #["))
 
 
@@ -233,7 +233,7 @@ def escape_commands_in_json(text: str) -> str:
 
 
 def xml_text(text: str) -> str:
-    """Return a text to write between XML tags. Characters that XML cannot have become escapes.
+    """Return a string to write between XML tags. Characters that XML cannot have become escapes.
 
     No line of it is a workflow command, in case the document is printed on GitHub.
     """
@@ -246,12 +246,12 @@ def xml_text(text: str) -> str:
 
 
 def xml_attribute(text: str) -> str:
-    """Return a text to write in an XML attribute; newlines and tabs survive parsing."""
+    """Return a string to write in an XML attribute; newlines and tabs survive parsing."""
     return xml_text(text).replace("\n", "&#10;").replace("\t", "&#9;")
 
 
 def code_span(text: str, width: int = 200) -> str:
-    """Return a text as inline code in Markdown, shortened in the middle to `width` columns.
+    """Return a string as inline code in Markdown, shortened in the middle to `width` columns.
 
     Code has no HTML, links, mentions, references or emoji. The fence is longer than any in the text.
     """
@@ -275,18 +275,18 @@ def code_block(lines: Sequence[str], indent: str = "") -> str:
 
 
 def command_message(text: str, width: int) -> str:
-    """Return a text as the message of a workflow command, shortened in the middle to `width` columns."""
+    """Return a string as the message of a workflow command, shortened in the middle to `width` columns."""
     # The escapes of actions/toolkit (packages/core/src/command.ts), which the runner decodes.
     return fit(_line(text, width), width).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def command_property(text: str, width: int) -> str:
-    """Return a text as a property of a workflow command, shortened in the middle to `width` columns."""
+    """Return a string as a property of a workflow command, shortened in the middle to `width` columns."""
     return command_message(text, width).replace(":", "%3A").replace(",", "%2C")
 
 
 def _line(text: str, width: int) -> str:
-    """Return a text on one line, with control characters escaped. Only the part that is shown is processed."""
+    """Return a string on one line, with control characters escaped. Only the part that is shown is processed."""
     if len(text) > 4 * width:
         text = text[: 2 * width] + text[-2 * width :]
     return printable(text, one_line=True)

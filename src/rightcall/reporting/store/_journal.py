@@ -88,7 +88,7 @@ class Journal:
         A result that is too large to be read again is saved without its calls and details, with a warning.
         """
         line = _line(result, digest)
-        # `decode_json` refuses longer texts, so a longer line could never be read again.
+        # `decode_json` refuses longer strings, so a longer line could never be read again.
         if len(line) > DEFAULT_LIMITS.text_bytes:
             line = _line(_without_details(result, len(line)), digest)
         if self.header.finished is not None:  # the run continues: new lines must not look like changes by others

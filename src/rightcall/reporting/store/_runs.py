@@ -454,7 +454,9 @@ def _check(run: RunFolder, first: Header) -> None:
     if Path(header.evalset).resolve() != Path(first.evalset).resolve():
         raise StoreError(f"run {run.short_id} is of {header.evalset}, and others are of {first.evalset}")
     if bool(header.options.get("replay")) != bool(first.options.get("replay")):
-        raise StoreError(f"run {run.short_id} and others differ in --replay: their tools did not answer alike")
+        raise StoreError(
+            f"run {run.short_id} and others differ in --replay, so their tools may have answered differently"
+        )
 
 
 def _counted(question: str, verdicts: Sequence[str]) -> BaselineCase:

@@ -270,7 +270,7 @@ def _case_page(looked: _Looked, key: str) -> CasePage | None:
 
 
 def done_of(desk: Desk | None, query: Mapping[str, str]) -> str:
-    """Return the edit that was just written, if the address refers to it; else an empty text."""
+    """Return the edit that was just written, if the address refers to it; else an empty string."""
     last = desk.last if desk is not None else None
     return last.text if last is not None and query.get("done") == str(last.number) else ""
 

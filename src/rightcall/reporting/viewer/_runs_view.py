@@ -450,7 +450,7 @@ def _runs(runs: list[tuple[str, RunFolder]], q: str, links: Links) -> list[Found
 def _cases(
     library: Library, runs: list[tuple[str, RunFolder]], q: str, links: Links
 ) -> tuple[list[FoundCase], int, int]:
-    """Return the cases that contain a text, the number of all of them, and the number of runs searched."""
+    """Return the cases that contain a string, the number of all of them, and the number of runs searched."""
     choice, left, searched = Choice(q=q), _CASES, 0
     newest: dict[tuple[str, str], tuple[str, RunFolder, ListedCase]] = {}
     often: dict[tuple[str, str], int] = {}

@@ -131,7 +131,7 @@ def request_json(request: AgentRequest) -> bytes:
 def answer_from(body: bytes, documents: tuple[bytes, ...], max_bytes: int) -> AgentAnswer:
     """Parse what an agent wrote into an answer.
 
-    JSON is decoded, other text is stripped, and an empty text is `None`. An object with `output`, and no other keys
+    JSON is decoded, other text is stripped, and an empty string is `None`. An object with `output`, and no other keys
     than `messages` and `spans`, has the parts of an answer: the output, a log of messages, and spans as OTLP JSON.
     """
     text = body.decode("utf-8", "replace").strip()

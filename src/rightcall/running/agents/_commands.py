@@ -89,7 +89,7 @@ class CommandAgent:
                 sent = await receiver.documents()
                 return answer_from(written, sent + left, self._options.max_bytes)
         except TimeoutError:
-            raise AgentError(f"{self._arguments[0]} gave no answer within {self._options.timeout:g} s") from None
+            raise AgentError(f"{self._arguments[0]} did not answer within {self._options.timeout:g} s") from None
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 

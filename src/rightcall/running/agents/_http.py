@@ -372,7 +372,7 @@ class EndpointAgent:
                 body = await self._post(request_json(request), self._headers(request, receiver))
                 return answer_from(body, await receiver.documents(), self._options.max_bytes)
         except TimeoutError:
-            raise AgentError(f"{self._address()} gave no answer within {self._options.timeout:g} s") from None
+            raise AgentError(f"{self._address()} did not answer within {self._options.timeout:g} s") from None
         except HttpError as problem:
             raise AgentError(f"the response of {self._address()} is not valid HTTP, or too large: {problem}") from None
         except OSError as problem:

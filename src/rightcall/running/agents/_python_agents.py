@@ -184,8 +184,8 @@ class AdkAgent:
     """An ADK agent; every run of a case has its own session, kept in memory.
 
     The session has the `app_name`, `user_id` and `state` of the case. An object with none of these keys is the state
-    itself. A text is the user's message; an object with `parts` is ADK's content; any other input is sent as JSON. The
-    output is the text of the last final response. The events are the answer's messages.
+    itself. A string is the user's message; an object with `parts` is ADK's content; any other input is sent as JSON.
+    The output is the text of the last final response. The events are the answer's messages.
     """
 
     is_async = True
@@ -486,7 +486,7 @@ def _only_input(target: Any, request: AgentRequest) -> Given:
 
 
 def _graph_arguments(graph: Any, request: AgentRequest) -> Given:
-    """Pass a text as the user's message if the state has messages; a `thread_id` selects the checkpointer's state."""
+    """Pass a string as the user's message if the state has messages; a `thread_id` selects the checkpointer's state."""
     given = request.input
     if isinstance(given, str) and "messages" in graph.channels:
         given = {"messages": [("user", given)]}
@@ -574,14 +574,14 @@ def _agent_framework_arguments(agent: Any, request: AgentRequest) -> Given:
 
 
 def _crew_arguments(crew: Any, request: AgentRequest) -> Given:
-    """Fill the placeholders of the tasks: an object by name, a text if there is only one placeholder."""
+    """Fill the placeholders of the tasks: an object by name, a string if there is only one placeholder."""
     if isinstance(request.input, Mapping):
         return (), {"inputs": dict(request.input)}
     names = sorted(crew.fetch_inputs())
     if len(names) != 1:
         places = ", ".join(names) or "none"
         raise AgentError(
-            f"a text fills the one placeholder of a crew; it has {places}: give an object with their values"
+            f"a string fills the one placeholder of a crew; it has {places}: give an object with their values"
         )
     return (), {"inputs": {names[0]: request.input}}
 

@@ -25,7 +25,7 @@ _PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
 def text_of(message: Any) -> Any:
-    """Return the text of a message in the usual formats; if it has no text, its content."""
+    """Return the text of a message in the usual formats; if it has none, its content."""
     if isinstance(message, (list, tuple)) and len(message) == 2:
         return message[1]
     content = message.get("content") if isinstance(message, Mapping) else getattr(message, "content", message)
@@ -158,7 +158,7 @@ def messages_in(result: Any) -> Any:
 
 
 def adk_output(events: Any) -> Any:
-    """Return the text of the last final response; None if it has no text."""
+    """Return the text of the last final response; None if it has none."""
     final = [event for event in events if event.is_final_response() and event.content is not None]
     # A request for confirmation is a final response, too, but has no text.
     return "".join([part.text for part in final[-1].content.parts or () if part.text]) or None if final else None

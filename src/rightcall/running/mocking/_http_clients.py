@@ -41,7 +41,7 @@ _passing: ContextVar[bool] = ContextVar("rightcall_passing", default=False)
 _REWRITTEN = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 """Headers about how the content was transferred, which no longer apply: it is passed on decoded and as a whole."""
 _REASON = "recorded"
-"""The reason phrase in responses from a recording; any text is allowed (RFC 9112, section 4)."""
+"""The reason phrase in responses from a recording; any string is allowed (RFC 9112, section 4)."""
 
 
 class Exchange:

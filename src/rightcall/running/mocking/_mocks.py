@@ -425,7 +425,7 @@ def _outcome(tool: str, written: Mapping[str, Any], place: KeyPath, limits: Limi
     if not isinstance(name, str) or not name:
         raise _wrong(tool, f"the type of an exception is its name, not {shown(name)}", at)
     if not isinstance(message, (str, type(None))):
-        raise _wrong(tool, f"the message of an exception is a text, not {shown(message)}", (*at, "message"))
+        raise _wrong(tool, f"the message of an exception is a string, not {shown(message)}", (*at, "message"))
     return MockOutcome(raises=name, message=message)
 
 

@@ -354,7 +354,7 @@ class ModelRequest(msgspec.Struct, frozen=True):
         return self.api.endswith("/traces/ingest")
 
     def masked(self) -> ModelRequest:
-        """Return the request with dates, times, UUIDs and memory addresses masked in its texts."""
+        """Return the request with dates, times, UUIDs and memory addresses masked in its strings."""
         return msgspec.structs.replace(self, messages=[_masked(message) for message in self.messages])
 
 

@@ -191,7 +191,7 @@ class CaseTrajectory:
         """Add a turn, and return its own trajectory.
 
         The `log` has the calls that frameworks dispatched. It is used if neither spans nor messages show them all: an
-        agent that returns a text or raises leaves no other record, and a result shows only one run of the framework,
+        agent that returns a string or raises leaves no other record, and a result shows only one run of the framework,
         not earlier runs of the same turn or those of agents called by a tool.
 
         `has_others` means that the agent started Python processes, in which tools may have been called. Then seeing no

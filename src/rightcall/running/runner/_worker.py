@@ -493,7 +493,7 @@ def _one_line(raised: BaseException) -> str:
         raised = raised.exceptions[0]  # task groups wrap what their tasks raise, such as around an MCP session
     try:
         text = str(raised)
-    except Exception:  # noqa: BLE001 - a text that fails must not hide what was raised
+    except Exception:  # noqa: BLE001 - a message that cannot be made must not hide what was raised
         text = ""
     if isinstance(raised, RightcallError):
         return f"{type(raised).__name__}: {text}"

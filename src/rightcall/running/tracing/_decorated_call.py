@@ -1,6 +1,6 @@
 """One call of a decorated function: the stub that may answer it, and the span that records it.
 
-Arguments and outputs are recorded as span attributes: as JSON if possible, else as a short text.
+Arguments and outputs are recorded as span attributes: as JSON if possible, else as a short string.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PLACEHOLDERS = frozenset(
         "[This value has been dropped because this span's size exceeds the 5MB size limit.]",
     }
 )
-"""Texts that ADK and other instrumentations record instead of a value, which readers treat as "not recorded"."""
+"""Strings that ADK and other instrumentations record instead of a value, which readers treat as "not recorded"."""
 
 
 class Call:
@@ -190,7 +190,7 @@ def output_attribute(value: Any) -> Recorded:
 
     Text, numbers and booleans are kept; lists and objects become JSON. Readers unwrap an object whose only key is
     `content`, which UiPath's tools write. So values that would be misread are wrapped in such an object: null, an
-    object with `content` and other keys, and texts that a framework writes for "no value".
+    object with `content` and other keys, and strings that a framework writes for "no value".
     """
     if value.__class__ is str:
         return value if _is_plain_text(value) else f'{{"content": {json.dumps(value)}}}'

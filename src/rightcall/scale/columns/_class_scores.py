@@ -138,7 +138,7 @@ class ClassScorer:
 
     def _classes(self) -> pa.Array:
         """Return the classes of the calls that count, row by row."""
-        # The name and the texts of a call are combined into one number, so that Arrow finds equal calls, and each
+        # The name and the strings of a call are combined into one number, so that Arrow finds equal calls, and each
         # different one is compared once.
         numbers = self._calls.codes_of(self._wanted).cast(pa.int64())
         texts: list[list[str | None]] = []
@@ -249,7 +249,7 @@ class _CallReader:
 
     def satisfied(self, code: int, text: str | None, error: str | None) -> tuple[bool | None, ...]:
         """Return whether a call satisfies each expectation of its name. Raises `InputError` and `LimitError`."""
-        # Entering a budget for every text took an eighth of the time, and plain comparisons need none.
+        # Entering a budget for every string took an eighth of the time, and plain comparisons need none.
         if self._spends:
             with Budget():
                 return self._compared(code, text, error)

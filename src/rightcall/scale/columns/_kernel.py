@@ -83,7 +83,7 @@ def score_batch(batch: pa.RecordBatch, plan: Plan) -> pa.RecordBatch:
     labels = labels_of(batch, plan.compare_with)
     try:
         return _Scoring(known, plan, doubts, labels).scores()
-    except UnicodeDecodeError:  # hardly any text is not UTF-8, and looking takes time
+    except UnicodeDecodeError:  # hardly any string is not UTF-8, and looking takes time
         return _Scoring(with_readable_texts(known), plan, doubts, labels).scores()
 
 

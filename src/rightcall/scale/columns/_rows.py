@@ -22,7 +22,7 @@ _PLAIN = ("error", "turn", "group", "tool_id", "call_id", "span_id", "parent_id"
 _encode = msgspec.json.Encoder().encode
 _decode_object = msgspec.json.Decoder(dict[str, Any]).decode
 _SHORT = DEFAULT_LIMITS.depth
-"""The most characters of a text that cannot be nested too deeply, and need not be checked for that."""
+"""The most characters of a string that cannot be nested too deeply, and need not be checked for that."""
 CALL = pa.struct(
     [
         pa.field("name", pa.string(), nullable=False),
@@ -154,7 +154,7 @@ def _args(text: str, position: int, leniently: bool) -> Any:
 
 
 def args_in(text: str) -> dict[str, Any] | None:
-    """Return the arguments in a text. Raises `InputError`, which says what is there instead."""
+    """Return the arguments in a string. Raises `InputError`, which says what is there instead."""
     try:
         return _decode_object(text) if len(text) <= _SHORT else _checked_args(text)
     except (msgspec.MsgspecError, UnicodeError):
@@ -169,7 +169,7 @@ def _checked_args(text: str) -> dict[str, Any] | None:
 
 
 def value_in(text: str | None) -> Any:
-    """Return the value in a text: decoded JSON or, if it is not JSON, the text itself."""
+    """Return the value in a string: decoded JSON or, if it is not JSON, the text itself."""
     if text is None:
         return None
     try:
@@ -292,7 +292,7 @@ def span_trajectories(
 def conforming(batch: pa.RecordBatch, fields: Collection[str] | None = None) -> pa.RecordBatch:
     """Return the columns of a batch that a table of trajectories has, each cast to its type there.
 
-    Ids may be bytes or numbers, times may be timestamps, texts and numbers of any width. Lists of names stay lists of
+    Ids may be bytes or numbers, times may be timestamps, strings and numbers of any width. Lists of names stay lists of
     names. With `fields`, other fields of calls are left out.
 
     Raises:
@@ -321,7 +321,7 @@ def plain_rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
 
 
 def with_readable_texts(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return a batch in which texts are UTF-8, which Arrow does not ensure: other bytes become escapes."""
+    """Return a batch in which strings are UTF-8, which Arrow does not ensure: other bytes become escapes."""
     return pa.RecordBatch.from_arrays([_readable(column) for column in batch.columns], batch.schema.names)
 
 

@@ -40,13 +40,13 @@ _BETWEEN = lazy_pattern(r"(?:\s|#[^\r\n]*)*")
 
 
 def decode_document(data: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
-    """Decode a text in YAML or JSON, with the line and column of everything in it.
+    """Decode a string in YAML or JSON, with the line and column of everything in it.
 
     Raises:
         DocumentError: the text is neither, names a key twice, or exceeds the limits.
     """
     if len(data) > limits.text_bytes:
-        raise DocumentError(f"a text of {len(data):,} bytes exceeds the limit of {limits.text_bytes:,}", 1, 1)
+        raise DocumentError(f"a string of {len(data):,} bytes exceeds the limit of {limits.text_bytes:,}", 1, 1)
     try:
         text = (data if isinstance(data, str) else data.decode("utf-8")).removeprefix("\ufeff")
     except UnicodeDecodeError as problem:
@@ -118,7 +118,7 @@ def _begin_of(node: Any) -> tuple[int, int]:
 
 
 def _flow_yaml(text: str, limits: Limits, problem: DocumentError) -> Document:
-    """Try YAML for a text that begins like JSON; if it is not YAML either, report the problem with the JSON."""
+    """Try YAML for a string that begins like JSON; if it is not YAML either, report the problem with the JSON."""
     try:
         return decode_located_yaml(text, limits)
     except DocumentError:
@@ -164,7 +164,7 @@ class _Construction(msgspec.Struct):
             key = _scalar(key_node) if type(key_node).__name__ == "ScalarNode" else None
             if not isinstance(key, str):
                 found = getattr(key_node, "value", "")
-                raise _problem(f"a key must be a text; write {str(found)[:40]!r} in quotes", key_node)
+                raise _problem(f"a key must be a string; write {str(found)[:40]!r} in quotes", key_node)
             if key in value:
                 raise _problem(f"the key {key[:40]!r} occurs twice in one object", key_node)
             value[key] = self.value(item, (*path, key), key_node)
@@ -177,7 +177,7 @@ def _scalar(node: Any) -> Any:
         return text
     if text in _PLAIN:
         return _PLAIN[text]
-    if text[0] not in "+-.0123456789":  # no number begins with another character, and most texts are words
+    if text[0] not in "+-.0123456789":  # no number begins with another character, and most strings are words
         return text
     base = 10 if _INTEGER.fullmatch(text) else 0
     if base or _BASED.fullmatch(text):
@@ -195,7 +195,7 @@ def _problem(message: str, node: Any) -> DocumentError:
 
 
 class Position(msgspec.Struct, frozen=True):
-    """A place in a text, counted from 1."""
+    """A place in a string, counted from 1."""
 
     line: int
     column: int
@@ -210,7 +210,7 @@ class Document(NamedTuple):
 
 
 class TooDeepError(DocumentError):
-    """A JSON text is nested deeper than the limit."""
+    """A JSON string is nested deeper than the limit."""
 
 
 def decode_located_json(text: str, limits: Limits) -> Document:
@@ -234,7 +234,7 @@ def _object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
-# This decoder only finds out whether a text is right. `_Scanner`, thirty times slower, says what is wrong and where.
+# This decoder only finds out whether a string is right. `_Scanner`, thirty times slower, says what is wrong and where.
 _STRICT = json.JSONDecoder(object_pairs_hook=_object_of)
 
 
@@ -250,7 +250,7 @@ def _is_within(value: Any, depth: int) -> bool:
 
 
 class _Places:
-    """Find positions in a JSON text on demand.
+    """Find positions in a JSON string on demand.
 
     Few are ever needed: those of mistakes and of findings. Recording all of them took a quarter of the time of loading
     an eval set of 10,000 cases, and more memory than everything else.
@@ -380,7 +380,7 @@ class _Scanner:
         try:
             return _DECODER.raw_decode(self._text, start)
         except ValueError:
-            what = "a text that does not end, or has an escape that JSON does not know"
+            what = "a string that does not end, or has an escape that JSON does not know"
             raise self._problem(
                 what if self._text[start : start + 1] == '"' else "a value is expected", start
             ) from None
@@ -418,7 +418,7 @@ class Member(msgspec.Struct):
 
 
 class Node(msgspec.Struct):
-    """A value in a text, from `start` up to but not including `end`.
+    """A value in a string, from `start` up to but not including `end`.
 
     Comments and empty lines after a value are not part of it. An empty value, as in `key:`, has the same start and end.
     """
@@ -451,7 +451,7 @@ def is_json(text: str, limits: Limits = DEFAULT_LIMITS) -> bool:
 
 
 class Edit(msgspec.Struct, frozen=True):
-    """A replacement of the characters from `start` up to `end` of a text."""
+    """A replacement of the characters from `start` up to `end` of a string."""
 
     start: int
     end: int
@@ -459,7 +459,7 @@ class Edit(msgspec.Struct, frozen=True):
 
 
 def apply_edits(text: str, edits: Sequence[Edit]) -> str:
-    """Return a text with edits applied. They must be in order and not overlap."""
+    """Return a string with edits applied. They must be in order and not overlap."""
     pieces, place = [], 0
     for edit in edits:
         pieces += [text[place : edit.start], edit.text]
@@ -468,14 +468,14 @@ def apply_edits(text: str, edits: Sequence[Edit]) -> str:
 
 
 class _Json:
-    """A walk through one JSON text."""
+    """Walk through one JSON text, and find where each value begins and ends."""
 
     def __init__(self, text: str) -> None:
         self._text = text
 
     def node(self, place: int) -> tuple[Node, int]:
         start = self._skip(place)
-        # `find_spans` requires a text that was decoded before, so nothing is checked again.
+        # `find_spans` requires a string that was decoded before, so nothing is checked again.
         opener = self._text[start]
         if opener not in "{[":
             end = _DECODER.raw_decode(self._text, start)[1]

@@ -184,7 +184,7 @@ _UNKNOWN_ESCAPE = lazy_pattern(r"""\\(\\|(?![\n\\'"abfnrtvxuUN0-7]))""")
 
 
 def decode_json(text: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Any:
-    """Decode a JSON text.
+    """Decode a JSON string.
 
     `NaN`, `Infinity` and lone surrogates are accepted, too, because producers write them. Integers keep all digits. If
     a key occurs twice in one object, the last value counts, as in every common decoder.
@@ -193,12 +193,12 @@ def decode_json(text: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Any:
         InputError: the text is not JSON, or larger or deeper than the limits allow.
     """
     if len(text) > limits.text_bytes:
-        raise InputError(f"a text of {len(text):,} bytes exceeds the limit of {limits.text_bytes:,}")
+        raise InputError(f"a string of {len(text):,} bytes exceeds the limit of {limits.text_bytes:,}")
     try:
         value = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         value = _decode_tolerantly(text)
-    if len(text) > limits.depth:  # a shorter text cannot be too deep
+    if len(text) > limits.depth:  # a shorter string cannot be too deep
         opened = _most_levels(text)
         if opened > limits.depth or len(text) > limits.nodes:
             check_shape(value, _most_nodes(text), limits)
@@ -206,7 +206,7 @@ def decode_json(text: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Any:
 
 
 def decode_json_sequence(text: str, limits: Limits = DEFAULT_LIMITS) -> Iterator[tuple[int, Any]]:
-    """Yield the values of concatenated JSON texts, each with its offset.
+    """Yield the values of concatenated JSON strings, each with its offset.
 
     Raises:
         InputError: what follows the values so far is not JSON, or exceeds the limits.
@@ -289,7 +289,7 @@ def load_as(decoder: msgspec.json.Decoder[ValueT], text: bytes, limits: Limits =
 
 
 def decode_text(text: str, limits: Limits = DEFAULT_LIMITS) -> Any:
-    """Decode a text as JSON, else as a Python literal such as `{'city': 'Paris'}`.
+    """Decode a string as JSON, else as a Python literal such as `{'city': 'Paris'}`.
 
     Tuples become lists. Nothing is executed.
 

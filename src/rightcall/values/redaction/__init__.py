@@ -1,4 +1,4 @@
-"""Redaction of secrets in texts, values and results."""
+"""Redaction of secrets in strings, values and results."""
 
 from rightcall._lazy import lazy_exports as _lazy_exports
 

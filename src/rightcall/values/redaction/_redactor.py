@@ -43,9 +43,9 @@ _FIELDS_OF_CALLS = ToolCall.__struct_fields__
 _WORDLESS = frozenset({type(None), bool, int, float})
 
 _SHORTEST = 6
-"""The fewest characters of a secret that is searched for in other texts. A shorter one may be a common word."""
+"""The fewest characters of a secret that is searched for in other strings. A shorter one may be a common word."""
 
-# A bound on work: every text of a result is searched for each known secret.
+# A bound on work: every string of a result is searched for each known secret.
 _MOST_KNOWN = 1_000
 _WINDOW = 130
 """The most characters that remain of a value on either side of an ellipsis."""
@@ -56,11 +56,11 @@ _PATH_END = lazy_pattern(r"[\w-]+(?=[\"'\]]*$)")
 
 
 class Look:
-    """A quick look at a whole document, which saves a close look at texts without secrets.
+    """A quick look at a whole document, which saves a close look at strings without secrets.
 
-    It never misses a secret, but may suspect too much. A text of the document is also in its JSON, and what is escaped
-    there is not part of a word. So a shape is suspected if its mark is anywhere in the document, and a name if a word
-    of the document contains one. For 10,000 calls this takes 0.1 s; a close look at each text takes 2.8 s.
+    It never misses a secret, but may suspect too much. A string of the document is also in its JSON, and what is
+    escaped there is not part of a word. So a shape is suspected if its mark is anywhere in the document, and a name
+    if a word of the document contains one. For 10,000 calls this takes 0.1 s; a close look at each string takes 2.8 s.
     """
 
     def __init__(self, document: Any) -> None:
@@ -76,12 +76,12 @@ class Look:
         """Whether the document certainly has no secrets."""
 
     def is_suspect(self, text: str) -> bool:
-        """Return whether there may be a secret in a text of the document."""
+        """Return whether there may be a secret in a string of the document."""
         return self._search is not None and self._search(text) is not None
 
 
 def _names_in(document: Any, has_options: bool) -> set[str]:
-    """Return all texts of a document that may name the value next to them, such as options of commands."""
+    """Return all strings of a document that may name the value next to them, such as options of commands."""
     names: set[Any] = set()
     level = [document]
     # Level by level, so that a few calls into C collect all keys, in half the time of going object by object.
@@ -107,9 +107,9 @@ def _given_names(value: Mapping[Any, Any]) -> list[str]:
 
 
 class Redactor:
-    """Remove secrets from values, and remember them for other texts.
+    """Remove secrets from values, and remember them for other strings.
 
-    With a `Look` at the document that the values are from, only texts that it suspects are searched.
+    With a `Look` at the document that the values are from, only strings that it suspects are searched.
     """
 
     def __init__(self, look: Look | None = None) -> None:
@@ -128,7 +128,7 @@ class Redactor:
         return value
 
     def text(self, text: str) -> str:
-        """Return a text without secrets."""
+        """Return a string without secrets."""
         if self._look is not None and not self._look.is_suspect(text):
             return text
         return redacted_text(text, self.found)
@@ -251,7 +251,7 @@ def redacted_differences(differences: Sequence[Difference], *seen: Any) -> tuple
 
 
 def _document_of(trajectory: Trajectory) -> list[Any]:
-    """Return all texts of a trajectory, those of calls by field, without their names and without numbers.
+    """Return all strings of a trajectory, those of calls by field, without their names and without numbers.
 
     Names of fields and numbers are most words of a long trajectory. Without them, looking at 10,000 calls takes half
     the time.
@@ -261,7 +261,7 @@ def _document_of(trajectory: Trajectory) -> list[Any]:
 
 
 def _with_words(fields: Iterable[Sequence[Any]]) -> list[Any]:
-    """Return those of the fields of all calls in which there may be a text."""
+    """Return those of the fields of all calls in which there may be a string."""
     return [values for values in fields if any(values) and not _WORDLESS.issuperset(map(type, values))]
 
 
@@ -274,7 +274,7 @@ def _redacted_plain(plain: dict[str, Any], look: Look) -> dict[str, Any]:
 
 
 def _recorded(plain: Any, look: Look) -> tuple[Any, _TextRedactor]:
-    """Redact a trajectory given as plain data, and return it with a redactor of its secrets for other texts.
+    """Redact a trajectory given as plain data, and return it with a redactor of its secrets for other strings.
 
     This takes two passes: a secret found by the name of an argument may occur in an output without a name.
     """
@@ -292,7 +292,7 @@ def _without_known(fields: dict[str, Any], names: frozenset[str], telling: _Text
 
 
 class _TextRedactor:
-    """Remove secrets from texts about a trajectory, such as findings."""
+    """Remove secrets from strings about a trajectory, such as findings."""
 
     def __init__(self, redacting: Redactor) -> None:
         self._redacting = redacting
@@ -322,7 +322,7 @@ class _TextRedactor:
         return bool(self._known)
 
     def known(self, value: Any) -> Any:
-        """Return a value with all known secrets removed from its texts."""
+        """Return a value with all known secrets removed from its strings."""
         if isinstance(value, str):
             return self._without_known(value)
         if isinstance(value, (list, tuple)):

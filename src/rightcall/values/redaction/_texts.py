@@ -1,4 +1,4 @@
-"""Secrets in a text: two tables, of shapes and of names that mean a secret, and the search for both."""
+"""Secrets in a string: two tables, of shapes and of names that mean a secret, and the search for both."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ MARKS = (
     *("otp", "mfa", "2fa", "onetime", "one_time", "one-time", "verification", "authcode", "auth_code", "auth-code"),
     *("recovery", "backup", "session", "sessid"),
 )
-"""Lower-case substrings, of which every such name contains one. A text without any needs no closer look."""
+"""Lower-case substrings, of which every such name contains one. A string without any needs no closer look."""
 
 _NO_LETTERS = lazy_pattern(r"[^a-z0-9]+")
 _HARMLESS = lazy_pattern(
@@ -156,7 +156,7 @@ _WORD_IN_MARK = lazy_pattern(r"[\w.~-]+")
 class Shape(msgspec.Struct, frozen=True):
     """One kind of secret, and how to find it.
 
-    A text is searched for the `marks`, which is cheap; the pattern is tried `offset` characters before each. A match
+    A string is searched for the `marks`, which is cheap; the pattern is tried `offset` characters before each. A match
     takes linear time, and a failed one bounded time.
     """
 
@@ -210,7 +210,7 @@ def _word_of(mark: str) -> bytes:
 SHAPES: tuple[Shape, ...] = (
     _shape(
         "private-key",
-        # RFC 7468, section 10, and OpenPGP ("PRIVATE KEY BLOCK"); a text may be cut before the end.
+        # RFC 7468, section 10, and OpenPGP ("PRIVATE KEY BLOCK"); a string may be cut before the end.
         "-----BEGIN ",
         pattern=r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----(?s:.*?)"
         r"(?:-----END (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----|\Z)",
@@ -345,7 +345,7 @@ _BEGINNING = "[redacted: "
 _KEY = lazy_pattern(r"(?:--)?[A-Za-z0-9_.-]*\Z")
 _KEY_LENGTH = 60
 _KEY_END = lazy_pattern(r"[A-Za-z0-9]{0,24}(?:[_-][A-Za-z0-9]{1,24}){0,3}")
-# Possessive quantifiers (`++`): nothing is tried twice, so a text without a closing quote takes linear time.
+# Possessive quantifiers (`++`): nothing is tried twice, so a string without a closing quote takes linear time.
 _VALUE = (
     r"(?:\\+\"(?P<inner{0}>(?:[^\"\\\r\n]++|\\+[^\"\\\r\n])++)"
     r"|\"(?P<double{0}>(?:[^\"\\\r\n]++|\\[^\r\n])++)"
@@ -367,7 +367,7 @@ _PROSE = lazy_pattern(r"[ \t]+[A-Za-z(]")
 
 
 class Hidden(NamedTuple):
-    """The range of a secret in a text, and the name of its kind."""
+    """The range of a secret in a string, and the name of its kind."""
 
     start: int
     end: int
@@ -375,7 +375,7 @@ class Hidden(NamedTuple):
 
 
 def redacted_text(text: str, found: set[str] | None = None) -> str:
-    """Return a text with every secret replaced by `[redacted: …]`; the secrets are added to `found`.
+    """Return a string with every secret replaced by `[redacted: …]`; the secrets are added to `found`.
 
     The time is linear in the length of the text, whatever is in it. Placeholders are left as they are.
     """
@@ -409,7 +409,7 @@ def redacted_address(text: str) -> str:
 
 
 def shapes_in(text: str) -> tuple[list[Shape], list[str], set[bytes]]:
-    """Return the shapes and name marks that a text may contain, never too few, perhaps too many; and its words.
+    """Return the shapes and name marks that a string may contain, never too few, perhaps too many; and its words.
 
     Documents repeat words, so each distinct word is searched once, and only long words for marks of tokens. Searching
     the whole text for each mark takes eight times as long. The mark of a token, and the name of a secret, is part of
@@ -429,7 +429,7 @@ def shapes_in(text: str) -> tuple[list[Shape], list[str], set[bytes]]:
 
 
 def marks_in(text: str) -> list[str]:
-    """Return marks of shapes and of names in a text; every secret in it has one of them."""
+    """Return marks of shapes and of names in a string; every secret in it has one of them."""
     shapes, names, words = shapes_in(text)
     folded = _lowered(text) if any([shape.is_folded for shape in shapes]) else ""
     marks = [mark for shape in shapes for mark in shape.marks if mark in (folded if shape.is_folded else text)]
@@ -447,7 +447,7 @@ def placeholder(name: str) -> str:
 
 
 def _lowered(text: str) -> str:
-    """Return a text in lower case with the same length: "İ" is the only character that would become two."""
+    """Return a string in lower case with the same length: "İ" is the only character that would become two."""
     return (text if text.isascii() else text.replace("İ", "I")).lower()
 
 
@@ -520,7 +520,7 @@ def _is_meant(match: re.Match[str], group: str, key: str, name: str) -> bool:
         return key.startswith("--") and not value.startswith("-")
     is_word = value.isalpha() and (value.islower() or value.istitle())
     if match["sign"] == _WANTED:
-        return not is_word  # findings have quotes around texts
+        return not is_word  # findings have quotes around strings
     return not (is_word and match["sign"] == ":" and _PROSE.match(match.string, match.end(group)))
 
 

@@ -364,7 +364,7 @@ class Quarantine(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def _today() -> str:
-    # ISO days compare like texts, so that nothing has to be imported for them.
+    # ISO days compare like strings, so that nothing has to be imported for them.
     return strftime("%Y-%m-%d", gmtime())
 
 

@@ -53,9 +53,9 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 def missing_calls(trajectory: Trajectory) -> Finding:
     """Return a finding that says why it is not known which calls were made."""
     if trajectory.not_understood:
-        return Finding("RC304", f"calls may be missing that were not understood: {trajectory.not_understood}")
+        return Finding("RC304", f"the trace may have calls that were not understood: {trajectory.not_understood}")
     if trajectory.calls:
-        return Finding("RC301", "the trace may lack calls, so what was called is not all known")
+        return Finding("RC301", "the trace may lack calls, so it is not known what else was called")
     return Finding("RC301", "the trace has no tool data, so it is not known which calls were made")
 
 

@@ -24,7 +24,7 @@ _encoded = json.JSONEncoder(ensure_ascii=False, default=repr).encode
 
 def json_text(value: Any) -> str:
     """Return a value as JSON for people; Python objects in an expectation are shown by their repr."""
-    # Most values are texts and whole numbers, for which the encoder takes five times as long.
+    # Most values are strings and whole numbers, for which the encoder takes five times as long.
     if value.__class__ is str:
         return encode_basestring(value)
     return repr(value) if value.__class__ is int else _encoded(value)
@@ -189,7 +189,7 @@ def _cut(text: str, width: int) -> str:
 
 
 def _first_difference(first: str, second: str) -> int:
-    """Return where two texts begin to differ, by bisection: texts may be megabytes long."""
+    """Return where two strings begin to differ, by bisection: strings may be megabytes long."""
     same, end = 0, min(len(first), len(second))
     while same < end:
         middle = (same + end + 1) // 2

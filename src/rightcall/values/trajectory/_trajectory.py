@@ -135,7 +135,7 @@ class WithheldCall(msgspec.Struct, frozen=True):
         if args is not None and not isinstance(args, Mapping):
             raise InputError(f"the arguments of {name[:80]!r} are {shown(args)}; they should be an object")
         if not isinstance(reason, str):
-            raise InputError(f"the reason why {name[:80]!r} was withheld is {shown(reason)}, not a text")
+            raise InputError(f"the reason why {name[:80]!r} was withheld is {shown(reason)}, not a string")
 
 
 def in_order(calls: Sequence[ToolCall]) -> list[int]:
@@ -457,7 +457,7 @@ class KeptSpans(msgspec.Struct, frozen=True):
     ) -> KeptSpans:
         """Keep these spans, in their order. If they do not all fit, those with an id in `first` are preferred.
 
-        Texts longer than `kept_text` are cut, with a note. Spans that cannot be written as JSON are left out.
+        Strings longer than `kept_text` are cut, with a note. Spans that cannot be written as JSON are left out.
         """
         # `first` has the spans of calls, which the page of a case links to.
         ordered = sorted(spans, key=lambda span: span.span_id not in first) if first else spans
@@ -528,11 +528,11 @@ def _as_far_as_they_fit(spans: Iterable[RawSpan], limits: Limits) -> dict[str, b
 
 
 def span_text(span: RawSpan, limits: Limits = DEFAULT_LIMITS) -> bytes:
-    """Return a span as JSON on one line, with long texts cut; empty if it cannot be written."""
+    """Return a span as JSON on one line, with long strings cut; empty if it cannot be written."""
     most = limits.kept_text
     try:
         text = _quickly_written(span)
-        if text and len(text) <= most:  # then no text in it is too long
+        if text and len(text) <= most:  # then no string in it is too long
             return text
         plain = msgspec.to_builtins(span)
         _cut_texts(plain.get("attributes", {}), most)
