@@ -170,11 +170,14 @@ class Selection(msgspec.Struct, frozen=True, dict=True):
     suspected: int = 0
     """How many calls were left out that may not have failed."""
 
-    @cached_property
+    @property
     def free(self) -> tuple[Range, ...]:
-        """The ranges in which the order of calls does not count. Most evaluations never ask."""
-        if self.ranges is not None:
-            return self.ranges
+        """The ranges in which the order of calls does not count."""
+        return self._grouped if self.ranges is None else self.ranges
+
+    @cached_property
+    def _grouped(self) -> tuple[Range, ...]:
+        """The ranges that follow from the recorded groups. Most evaluations never ask."""
         grouped = self.trajectory is not None and self.trajectory.has_groups
         return _neighbours(self.calls, _have_one_group) if grouped else ()
 
