@@ -268,8 +268,7 @@ class Comparison:
             found = pattern.differences_at(self.selection.calls[column], moment)
             self._differences[index, column] = found
             for each in found:
-                texts = len(each.path) + len(each.expected or "") + len(each.actual or "")
-                self._bytes += _DIFFERENCE + _ESCAPED * texts
+                self._bytes += _DIFFERENCE + _ESCAPED * len(f"{each.path}{each.expected}{each.actual}")
         return found
 
     def is_about(self, index: int, name: str) -> bool:

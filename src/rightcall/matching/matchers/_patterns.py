@@ -13,7 +13,7 @@ from rightcall._lazy import lazy_pattern
 from rightcall.errors import InputError, LimitError
 from rightcall.limits import DEFAULT_LIMITS, Budget, Limits, current_budget, spend
 from rightcall.values.decoding import decode_text
-from rightcall.values.results import Difference, text_pair, value_text
+from rightcall.values.results import Difference, difference_of, value_text
 from rightcall.values.trajectory import ToolCall
 
 from ._equality import equal, flat_traits, freeze, is_delicate, same_kinds
@@ -136,7 +136,7 @@ class CallPattern(Pattern):
     `exact` only a call without arguments.
     """
 
-    __slots__ = ("_contextual", "args", "policy")
+    __slots__ = ("_contextual", "_has_keys", "args", "policy")
 
     part = "args"
 
@@ -156,6 +156,7 @@ class CallPattern(Pattern):
         is_dict = self.args.__class__ is dict
         traits = flat_traits(self.args) if is_dict else None
         is_plain, self.is_delicate = traits or (is_literal(self.args), is_delicate(self.args))
+        self._has_keys = traits is not None or (is_dict and not is_matcher(self.args))
         test = _plain_test(self.args, policy, self.is_delicate) if traits else None
         if test is None:
             test = _args_test(self.args, policy, Compiler(limits, allows), where, is_plain)
@@ -197,9 +198,17 @@ class CallPattern(Pattern):
         return self.differences_at(call, None)
 
     def differences_at(self, call: ToolCall, moment: CallMoment | None) -> tuple[Difference, ...]:
-        if "args" in call.unrecorded:
+        if "args" in call.unrecorded or self.policy == "ignore":
             return ()
-        return argument_differences(self.args, call.args or _EMPTY, self.policy, moment)
+        expected, actual = self.args, call.args or _EMPTY
+        if not self._has_keys:
+            return value_differences(expected, dict(actual), moment)
+        # A policy applies to top-level keys only: inside an argument, values are compared whole.
+        keys: Iterable[str] = expected
+        if self.policy != "subset" and expected.keys() != actual.keys():
+            keys = {**expected, **actual}
+            keys = keys if self.policy != "superset" else [key for key in keys if key in actual]
+        return _differences(expected, actual, keys, moment)
 
 
 def _plain_test(args: dict[str, Any], policy: ArgsPolicy, needs_care: bool) -> ArgsTest | Expectation | None:
@@ -431,26 +440,6 @@ def _as_value(text: str, limits: Limits) -> Any:
     return value if isinstance(value, (dict, list)) else text
 
 
-def argument_differences(
-    expected: Any, actual: Mapping[str, Any], policy: str, moment: CallMoment | None = None
-) -> tuple[Difference, ...]:
-    """Return where a call's arguments differ from the expected ones under a policy; at most 20 places.
-
-    What depends on the moment of the call is a difference only if it surely differs. If finding the places takes too
-    many steps, the arguments as a whole are the difference.
-    """
-    if policy == "ignore":
-        return ()
-    if not isinstance(expected, dict) or is_matcher(expected):
-        return value_differences(expected, dict(actual), moment)
-    # A policy applies to top-level keys only: inside an argument, values are compared whole.
-    keys: Iterable[str] = expected
-    if policy != "subset" and expected.keys() != actual.keys():
-        keys = {**expected, **actual}
-        keys = keys if policy != "superset" else [key for key in keys if key in actual]
-    return _differences(expected, actual, keys, moment)
-
-
 def value_differences(expected: Any, actual: Any, moment: CallMoment | None = None) -> tuple[Difference, ...]:
     """Return where a value differs from the expected one, leaf by leaf; at most 20 places.
 
@@ -462,7 +451,11 @@ def value_differences(expected: Any, actual: Any, moment: CallMoment | None = No
 def _differences(
     expected: Any, actual: Any, keys: Iterable[str] | None, moment: CallMoment | None
 ) -> tuple[Difference, ...]:
-    """Return the differences of two values or, with `keys`, of two objects at these keys."""
+    """Return the differences of two values or, with `keys`, of two objects at these keys; at most 20 places.
+
+    What depends on the moment of the call is a difference only if it surely differs. If finding the places takes too
+    many steps, the values as a whole are the difference.
+    """
     budget = current_budget()
     if budget is None:
         with Budget():
@@ -475,7 +468,7 @@ def _differences(
             walk.keys(expected, actual, "$", keys)
     except LimitError:
         # The verdict is already known, so an explanation that is too expensive is shortened, not an error.
-        return (Difference("$", *text_pair(expected, actual)),)
+        return (difference_of("$", expected, actual),)
     return tuple(walk.found)
 
 
@@ -500,7 +493,7 @@ class _Walk(msgspec.Struct, gc=False):
                     break
                 self.value(wanted, given, f"{path}[{index}]")
         elif not _is_met(expected, actual, self.moment):
-            self.found.append(Difference(path, *text_pair(expected, actual)))
+            self.found.append(difference_of(path, expected, actual))
 
     def keys(self, expected: Mapping[str, Any], actual: Mapping[str, Any], path: str, keys: Iterable[str]) -> None:
         """Add the differences of two objects at these keys."""
@@ -512,7 +505,7 @@ class _Walk(msgspec.Struct, gc=False):
             if (kind := wanted.__class__) is given.__class__ and (kind is str or kind is int):
                 plain += 1
                 if wanted != given:
-                    found.append(Difference(_below(path, key), *text_pair(wanted, given)))
+                    found.append(difference_of(_below(path, key), wanted, given))
             elif wanted is _ABSENT:
                 found.append(Difference(_below(path, key), None, value_text(given)))
             elif given is not _ABSENT:

@@ -25,8 +25,8 @@ from rightcall.values.results import (
     Tally,
     Totals,
     Verdict,
+    difference_of,
     success_of,
-    text_pair,
     value_text,
 )
 from rightcall.values.statistics import (
@@ -515,7 +515,7 @@ def _differences(old: Any, new: Any, path: str) -> Iterator[Difference]:
         for index, (one, other) in enumerate(zip(old, new, strict=True)):
             yield from _differences(one, other, f"{path}[{index}]")
     else:
-        yield Difference(path, *text_pair(old, new))
+        yield difference_of(path, old, new)
 
 
 class CaseTrials(msgspec.Struct, frozen=True):

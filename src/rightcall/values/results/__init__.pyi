@@ -76,6 +76,7 @@ from ._text import (
     Difference as Difference,
     call_text as call_text,
     count_text as count_text,
+    difference_of as difference_of,
     end_text as end_text,
     error_type as error_type,
     failure_text as failure_text,
@@ -83,7 +84,6 @@ from ._text import (
     nth_text as nth_text,
     order_phrase as order_phrase,
     ordinal_text as ordinal_text,
-    text_pair as text_pair,
     value_text as value_text,
     wrong_side as wrong_side,
 )

@@ -165,8 +165,8 @@ class Difference(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
         return f"{self.path}: {self.actual} does not satisfy {self.expected}"
 
 
-def text_pair(expected: Any, actual: Any) -> tuple[str, str]:
-    """Return two different values as JSON text, each cut to a window around the first difference."""
+def difference_of(path: str, expected: Any, actual: Any) -> Difference:
+    """Return the difference of two values as JSON text, each cut to a window around the first difference."""
     kind = expected.__class__
     if kind is actual.__class__ and (kind is str or kind is int):
         # Nearly all pairs: two function calls less.
@@ -174,10 +174,10 @@ def text_pair(expected: Any, actual: Any) -> tuple[str, str]:
         first, second = write(expected), write(actual)
     else:
         first, second = json_text(expected), json_text(actual)
-    if len(first) <= _WINDOW and len(second) <= _WINDOW:
-        return first, second
-    start = _first_difference(first, second)
-    return _window(first, start), _window(second, start)
+    if len(first) > _WINDOW or len(second) > _WINDOW:
+        start = _first_difference(first, second)
+        first, second = _window(first, start), _window(second, start)
+    return Difference(path, first, second)
 
 
 def _cut(text: str, width: int) -> str:
