@@ -124,6 +124,8 @@ class Comparison:
     Without patterns, only names are compared. Without lines, the first calls are the expected ones.
     """
 
+    _lines: list[Line] | None = None
+
     def __init__(
         self,
         expected: Sequence[str],
@@ -134,12 +136,12 @@ class Comparison:
     ) -> None:
         # Steps, explained calls and findings together stay within the limit as JSON.
         self.room = limits.explanation_bytes * 3 // 8
-        if isinstance(lines, NameLines) and len(expected) + len(selection.calls) <= self.room // LEAST:
-            lines = lines.whole()  # every line has a step
-        self._named = lines if isinstance(lines, NameLines) else None
-        self._aligned = None if isinstance(lines, NameLines) else lines
-        self._is_as_expected = lines is None and len(expected) == len(selection.calls)
-        self._lines: list[Line] | None = None
+        self._named: NameLines | None = None
+        if isinstance(lines, NameLines):
+            every_line_has_a_step = len(expected) + len(selection.calls) <= self.room // LEAST
+            self._named, lines = (None, lines.whole()) if every_line_has_a_step else (lines, None)
+        self._aligned = lines
+        self._is_as_expected = lines is None and self._named is None and len(expected) == len(selection.calls)
         self.expected = expected
         self.selection = selection
         self.patterns = patterns
@@ -180,48 +182,49 @@ class Comparison:
             return self._all_as_expected(most)
         size = len(self.aligned if self._named is None else self._named)
         if size <= most:
-            steps = list(self._steps())
+            steps = self._steps(most)
             if self._number_with_room(steps) == size:
                 return Alignment(tuple(steps))
-        if self._named is not None:
-            steps = self._named.telling(self.positions, most)
-        else:
-            steps = list(islice(self._steps(quiet=True), most))
+        named = self._named
+        steps = self._steps(most, quiet=True) if named is None else named.telling(self.positions, most)
         steps = steps[: self._number_with_room(steps)]
         return Alignment(tuple(steps), size - len(steps))
 
-    def _steps(self, *, quiet: bool = False) -> Iterator[Step]:
-        """Yield the lines as steps, each when it is asked for: of thousands, a result lists a few hundred.
+    def _steps(self, most: int, *, quiet: bool = False) -> list[Step]:
+        """Return the first lines as steps.
 
         If `quiet`, leave out every match but the one right before a missing call, whose position it shows.
         """
         aligned, expected, positions = self.aligned, self.expected, self.positions
         columns, matched, in_place, extras = aligned.columns, aligned.matched, aligned.in_place, aligned.extras()
         last = len(columns) - 1
+        steps: list[Step] = []
         for index, column in enumerate(columns):
-            name = expected[index]
             if index in extras:
-                yield from map(self._extra, extras[index])
+                steps += map(self._extra, extras[index][:most])
+            if quiet and len(steps) >= most:
+                return steps[:most]
             if column < 0:
-                yield Step("missing", name, index)
-            elif matched[index] >= 0:
-                if column not in in_place:
-                    yield Step("moved", name, index, positions[column], (), True)
-                elif not quiet or (index < last and columns[index + 1] < 0 and index + 1 not in extras):
-                    yield Step("match", name, index, positions[column])
-            else:
-                differences = self.differences(index, column)
-                yield Step("mismatch", name, index, positions[column], differences, column not in in_place)
-        yield from map(self._extra, extras.get(len(expected), ()))
+                steps.append(Step("missing", expected[index], index))
+            elif matched[index] < 0:
+                found, is_moved = self.differences(index, column), column not in in_place
+                steps.append(Step("mismatch", expected[index], index, positions[column], found, is_moved))
+            elif column not in in_place:
+                steps.append(Step("moved", expected[index], index, positions[column], (), True))
+            elif not quiet or (index < last and columns[index + 1] < 0 and index + 1 not in extras):
+                steps.append(Step("match", expected[index], index, positions[column]))
+        if len(columns) in extras:
+            steps += map(self._extra, extras[len(columns)][:most])
+        return steps[:most] if quiet else steps
 
     def _extra(self, column: int) -> Step:
         return Step("extra", self.selection.names[column], None, self.positions[column])
 
     def _number_with_room(self, steps: Sequence[Step]) -> int:
+        if self._bytes + self._most_of_names() + len(steps) * LEAST <= self.room:
+            return len(steps)
         names = [step.name for step in steps]
         text = "".join(names)
-        if self._bytes + _ESCAPED * len(text) + len(steps) * LEAST <= self.room:
-            return len(steps)
         sizes = list(map(len if text.isascii() else weight, names))
         if self._differences:
             sizes = [size + size_of(step.differences) for size, step in zip(sizes, steps, strict=True)]
@@ -237,10 +240,11 @@ class Comparison:
 
     def explained(self) -> tuple[list[ExplainedCall], int]:
         """Return the outcome of each expected call, and how many did not fit the limit of explanations."""
-        expected, positions, columns = self.expected, self.positions, self.aligned.columns
+        expected, positions, aligned = self.expected, self.positions, self.aligned
+        columns = aligned.columns
         calls: list[ExplainedCall] = []
         size = 0
-        for index, column in enumerate(self.aligned.matched[: self.room // LEAST]):
+        for index, column in enumerate(aligned.matched[: self.room // LEAST]):
             if column >= 0:
                 position = positions[column]
                 call = ExplainedCall(expected[index], True, f"paired with call {position + 1}", position)

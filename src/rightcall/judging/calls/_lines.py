@@ -56,7 +56,7 @@ def align_calls(
     if matched is None:
         matched = maximum_pairing(relation.sure, related_subsequence(relation.sure, len(actual)))
     columns, left = matched, relation.left
-    if not relation.is_certain:
+    if relation.open is not None:
         columns, left = _with_undecided(matched, relation.possible), None
     missing = [index for index, column in enumerate(columns) if column < 0] if -1 in columns else []
     if left is None:

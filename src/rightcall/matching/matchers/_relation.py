@@ -67,8 +67,8 @@ class ExpectedCalls:
     __slots__ = (
         "_confusable",
         "_literals",
-        "_most_of_a_name",
         "_tests",
+        "few",
         "lookups",
         "name_counts",
         "name_set",
@@ -105,7 +105,9 @@ class ExpectedCalls:
         """Whether comparing needs a budget, because one of them has a matcher."""
         self.lookups = _lookups(patterns)
         self._tests: dict[str, Tests] | None = None
-        self._most_of_a_name = max(self.name_counts.values(), default=0)
+        is_quick = not self.spends and not self.special
+        self.few = _FEW // max(self.name_counts.values(), default=1) if is_quick else -1
+        """The most calls for which trying all of them on each is quicker than looking anything up."""
         self._literals = [pattern.literal for pattern in patterns]
         self._confusable = [index for index, pattern in enumerate(patterns) if pattern.is_delicate]
         plain = [pattern for pattern in patterns if pattern.is_plain]
@@ -115,16 +117,11 @@ class ExpectedCalls:
     def __len__(self) -> int:
         return len(self.patterns)
 
-    @property
     def tests(self) -> dict[str, Tests]:
-        """What to ask of the part of a call that is compared, by the name of the call; made on first use."""
+        """Return what to ask of the part of a call that is compared, by the name of the call; made on first use."""
         if self._tests is None:
             self._tests = _tests(self.patterns, self.lookups)
         return self._tests
-
-    def are_few_beside(self, calls: int) -> bool:
-        """Return whether trying all of them on so many calls is quicker than looking anything up."""
-        return self._most_of_a_name * calls <= _FEW and not self.spends and not self.special
 
     def is_beginning_of(self, calls: Sequence[ToolCall], names: tuple[str, ...]) -> bool:
         """Return whether the first calls, which have these names, surely satisfy the expected calls one by one."""
@@ -241,7 +238,7 @@ def relate(
     Raises:
         LimitError: more comparisons than the limits allow.
     """
-    if expected.are_few_beside(len(calls)) and (related := _relate_few(expected, calls)):
+    if len(calls) <= expected.few and (related := _relate_few(expected, calls)):
         return related
     rows: list[Row] = [_NONE] * len(expected)
     return _Relating(expected, calls, moment_of, limits.comparisons, rows, {}).relation()
@@ -249,8 +246,8 @@ def relate(
 
 def _relate_few(expected: ExpectedCalls, calls: Sequence[ToolCall]) -> Relation | None:
     """Relate calls by trying each on all expectations of its name; `None` if some value was not recorded."""
-    part_of, tests = expected.part_of, expected.tests
-    first, is_only = [-1] * len(expected), True
+    part_of, tests = expected.part_of, expected.tests()
+    first, is_only = [-1] * len(expected.names), True
     left: list[int] = []
     more: list[tuple[int, int]] = []
     for position, call in enumerate(calls):
