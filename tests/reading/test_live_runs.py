@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from types import FunctionType, MappingProxyType
 from typing import Any
 from unittest.mock import patch
 
@@ -171,19 +172,26 @@ def _ended(limits: SpanLimits, *events: str) -> list[Any]:
     return list(exporter.get_finished_spans())
 
 
-def test_a_class_that_makes_its_attributes_anew_is_built() -> None:
-    class Renamed(ReadableSpan):  # type: ignore[misc]
-        @property
-        def attributes(self) -> dict[str, Any]:
-            return {**self._attributes, "tool.name": "look_up"}
+def _booking(held: dict[str, Any]) -> dict[str, Any]:
+    return {**held, "tool.name": "book"}
+
+
+_BY_ANOTHER_CODE = lambda span: MappingProxyType(_booking(span._attributes))  # noqa: E731
+_BY_ANOTHER_VIEW = FunctionType(ReadableSpan.attributes.fget.__code__, {"MappingProxyType": _booking})
+
+
+@pytest.mark.parametrize("shown", [_BY_ANOTHER_CODE, _BY_ANOTHER_VIEW], ids=["code", "view"])
+def test_a_class_that_shows_other_attributes_than_it_has_is_built(shown: Callable[[Any], Any]) -> None:
+    class Booking(ReadableSpan):  # type: ignore[misc]
+        attributes = property(shown)
 
     held = {"tool.name": "search", "input.value": "{}", "output.value": "ok"}
 
-    direct, built, is_direct = _both([Renamed("search", attributes=held, start_time=1, end_time=2)])
+    direct, built, is_direct = _both([Booking("search", attributes=held, start_time=1, end_time=2)])
 
     assert not is_direct
     assert repr(direct) == repr(built)
-    assert direct.calls[0].name == "look_up"
+    assert direct.calls[0].name == "book"
 
 
 def _recorded() -> Iterator[tuple[str, str, dict[str, Any]]]:

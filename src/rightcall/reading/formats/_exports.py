@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from operator import attrgetter
-from types import MappingProxyType
+from types import FunctionType, MappingProxyType
 from typing import Any
 
 import msgspec
@@ -155,8 +155,14 @@ def _is_stored(kind: type, name: str) -> bool:
 
     Calling the property of each field was measured at four times the cost of reading the attributes.
     """
-    code = getattr(getattr(getattr(kind, name, None), "fget", None), "__code__", None)
-    return code is not None and (code.co_names, code.co_code) in (
+    read = getattr(getattr(kind, name, None), "fget", None)
+    if (
+        not isinstance(read, FunctionType)
+        or read.__globals__.get("MappingProxyType", MappingProxyType) is not MappingProxyType
+    ):
+        return False
+    code = read.__code__
+    return (code.co_names, code.co_code) in (
         ((f"_{name}",), _READS_STORED.co_code),
         *[(each.co_names, each.co_code) for each in (_READS_EVENTS, _READS_ATTRIBUTES)],
     )

@@ -122,8 +122,8 @@ class CallPlans(msgspec.Struct, eq=False):
         plans = self.decoded.get(tuple(attributes))
         if plans is None:
             return self._learn_live(formats.live_span(span))
-        if plans.only is not None or not plans.may_be_calls:
-            return plans.only
+        if (only := plans.only) is not None or not plans.may_be_calls:
+            return only
         values = tuple([attributes[key] for key in plans.deciding])
         if not _TEXT.issuperset(map(type, values)):
             return None  # True and 1 are equal, and say different things

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -60,6 +61,7 @@ _FAILED = 2  # STATUS_CODE_ERROR of opentelemetry/proto/trace/v1/trace.proto
 _NO_LOG = Log()
 _SILENT = Conversation()
 _PLAIN = frozenset({str, int, float, bool})
+_own_id, _output_of = attrgetter("span_id"), attrgetter("output")
 _object = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -294,6 +296,7 @@ class LiveRuns:
         made: list[ToolCall] = []
         layers: set[str] = set()
         latest, trace_id, good = -1, None, None
+        plan_of = self._plans.of_live
         for span in spans:
             title, start, end, status, parent, context, scope, events, held = read(span)
             if (
@@ -311,7 +314,7 @@ class LiveRuns:
             good = status  # spans of which nothing was said share one
             if held.__class__ is not dict:
                 held = held.copy()  # a dict: the SDK's own mapping takes a lock for each value
-            plan = self._plans.of_live(span, held)
+            plan = plan_of(span, held)
             if plan is None:
                 return None
             scope = scope.name if scope else ""
@@ -324,11 +327,11 @@ class LiveRuns:
             latest = end if end > start else start + 1
             if context and trace_id is None:
                 trace_id = self._trace_id(context)
-        ids = {call.span_id for call in made}
+        ids = set(map(_own_id, made))
         if len(layers) != 1 or (len(ids) < len(made) and ids != {None}) or repeat_ids(made):
             return None
-        texts = [call.output for call in made if call.output.__class__ is str]
-        if texts and cut_lengths(texts, [read(span)[-1] for span in spans]):
+        outputs = list(map(_output_of, made))
+        if str in map(type, outputs) and cut_lengths(outputs, [read(span)[-1] for span in spans]):
             return None
         metadata = {"tool_data": "spans", "instrumentation": [*layers]}
         return Trajectory(calls=tuple(made), trace_id=trace_id, metadata=metadata)
@@ -360,15 +363,18 @@ class LiveRuns:
         if plan.has_ids:
             take_ids(call, plan.shape, value)
         output = self._content(call, plan.shape.convention, value, given, returned)
-        if output is NOTHING or call.failed or (output.__class__ is dict and "error" in output):
-            return None  # an error may be the question whether the call may be made
         is_text = output.__class__ is str
-        if is_text and may_be_cut(output):
+        # An error may be the question whether the call may be made.
+        is_open = may_be_cut(output) if is_text else output.__class__ is dict and "error" in output
+        if is_open or output is NOTHING or call.failed:
             return None
         odd = is_text and reads_like_error(output)
         args, tool_id, call_id, agent = call.args, call.tool_id, call.call_id, call.agent
         own = self._span_id(context) if context else None
-        return ToolCall(name, args, output, None, None, None, tool_id, call_id, own, None, agent, *times, "span", odd)
+        start, end = times
+        return ToolCall(
+            name, args, output, None, None, None, tool_id, call_id, own, None, agent, start, end, "span", odd
+        )
 
     def _content(
         self, call: CallRecord, convention: Convention, value: Mapping[str, Any], given: str, returned: str

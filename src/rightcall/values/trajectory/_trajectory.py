@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, repeat
+from operator import attrgetter
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -28,6 +29,8 @@ MessageWriter: TypeAlias = Literal["user", "model", "system"]
 SpanKind: TypeAlias = Literal["internal", "server", "client", "producer", "consumer"]
 SpanStatus: TypeAlias = Literal["unset", "ok", "error"]
 
+_LONGEST_NAME = DEFAULT_LIMITS.name_length
+_name_of = attrgetter("name")
 _EFFORT = 2
 """How much to encode before giving up on finding spans that still fit, in multiples of the space for spans."""
 # Bound at import: an agent in this process may later replace the attributes of `msgspec.json`.
@@ -71,9 +74,9 @@ class ToolCall(msgspec.Struct, frozen=True):
     def __post_init__(self) -> None:
         name: object = self.name
         args: object = self.args
-        if not isinstance(name, str) or not 0 < len(name) <= DEFAULT_LIMITS.name_length:
+        if not isinstance(name, str) or not name or len(name) > _LONGEST_NAME:
             raise InputError(_bad_name(name))
-        if self.unrecorded.__class__ is not frozenset or self.unrecorded:
+        if self.unrecorded is not _NOTHING:
             self._check_unrecorded()
         if args is UNSET or self.output is UNSET:
             self._mark_unrecorded(args is UNSET, self.output is UNSET)
@@ -265,10 +268,10 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         calls: Any = self.calls
         if calls.__class__ is not tuple:
             force_setattr(self, "calls", tuple(calls) if isinstance(calls, Iterable) else (calls,))
-        if not all([isinstance(call, ToolCall) for call in self.calls]):
+        if not all(map(isinstance, self.calls, repeat(ToolCall))):
             raise InputError("the calls of a trajectory are ToolCalls; Trajectory.of takes names and objects, too")
         # Every evaluator reads these, so compute them once.
-        self.__dict__["names"] = tuple([call.name for call in self.calls])
+        self.__dict__["names"] = tuple(map(_name_of, self.calls))
         self.__dict__["has_internal_calls"] = any([call.internal is not False for call in self.calls])
 
     def __copy__(self) -> Trajectory:
