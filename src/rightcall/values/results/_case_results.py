@@ -14,7 +14,7 @@ from rightcall.values.decoding import dump_json, load_json
 from rightcall.values.statistics import Trials, rate, run_rate
 from rightcall.values.trajectory import NOT_UNDERSTOOD_NOTE, Trajectory
 
-from ._result import EvaluationResult, Finding, SavedResult, Verdict, plain_result, restored_result
+from ._result import EvaluationResult, Finding, Judged, SavedResult, Verdict, plain_result, restored_result
 from ._signs import SIGNS
 
 _SHOWN_ORDER: tuple[Verdict, ...] = ("passed", "failed", "error", "not_measured")
@@ -61,7 +61,7 @@ class ExpectationSources(msgspec.Struct, frozen=True):
     sources: tuple[Source, ...]
 
 
-class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
+class CaseResult(Judged, msgspec.Struct, frozen=True, kw_only=True):
     """The results of all evaluators for one case. It passes if all of them pass.
 
     The score is the weighted mean of their scores; there is none if one of them has none.
@@ -83,11 +83,6 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the trace has the number of the repeat."""
     outcome: Outcome | None = None
     """The outcome of running the agent, if it was run for this result."""
-
-    @property
-    def passed(self) -> bool:
-        """Whether the verdict is `passed`, and nothing else."""
-        return self.verdict == "passed"
 
     @property
     def number(self) -> int:

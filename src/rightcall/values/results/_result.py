@@ -149,7 +149,19 @@ class Explanation(msgspec.Struct, eq=False):
         return (Explanation, (self.explained(),))
 
 
-class EvaluationResult(msgspec.Struct, frozen=True, kw_only=True):
+class Judged:
+    """Something with a verdict: one result, or those of a case."""
+
+    __slots__ = ()
+    verdict: Verdict
+
+    @property
+    def passed(self) -> bool:
+        """Whether the verdict is `passed`, and nothing else."""
+        return self.verdict == "passed"
+
+
+class EvaluationResult(Judged, msgspec.Struct, frozen=True, kw_only=True):
     """The result of one evaluator for one trajectory.
 
     `verdict` is `passed` or `failed` where there is a score; `not_measured` where the trace did not record what the
@@ -166,11 +178,6 @@ class EvaluationResult(msgspec.Struct, frozen=True, kw_only=True):
     evaluation_time: float = 0.0
     """Seconds spent on the score; details are made when read and are not counted."""
     explanation: Explanation = msgspec.field(default_factory=lambda: Explanation(Explained()))
-
-    @property
-    def passed(self) -> bool:
-        """Whether the verdict is `passed`, and nothing else."""
-        return self.verdict == "passed"
 
     @property
     def details(self) -> Any:
