@@ -285,8 +285,8 @@ class LiveRuns:
         self._plans = CallPlans(limits, kept)
         self._short = 2 * limits.depth
         """The length up to which no text of JSON is too deep: each level takes two characters."""
-        self._named: dict[str, Span] = {}
-        """Spans that have a scope and a name alone."""
+        self._named: dict[tuple[str, str, bool], Span] = {}
+        """Spans that have a scope and a name alone, by the plain names of `CallPlans`."""
 
     def trajectory_of(self, spans: Sequence[Any]) -> Trajectory | None:
         """Return the trajectory of spans that are all calls, none inside another; None if it is not so simple."""
@@ -346,13 +346,15 @@ class LiveRuns:
         times: tuple[int, int],
     ) -> ToolCall | None:
         """Read a call whose arguments and output are texts, without a `Span`; None if it is not as plain as that."""
-        bare = self._named.get(title)
-        if bare is None or bare.scope != scope:
-            bare = self._learn_name(title, scope)
         name, given, returned = plan.values(value)
+        if not name.__class__ is given.__class__ is returned.__class__ is str:
+            return None
+        names = name, title, plan.is_told
+        bare = self._named.get(names)
+        if bare is None or bare.scope != scope:
+            bare = self._learn_names(names, scope)
         if (
-            not name.__class__ is given.__class__ is returned.__class__ is str
-            or (name, title, plan.is_told) not in self._plans.names
+            bare is None
             or SCRUBBED in given
             or SCRUBBED in returned
             or returned in PLACEHOLDERS
@@ -401,10 +403,12 @@ class LiveRuns:
         record = self._plans.record(self._span(span), plan)
         return None if record is None or record.failed else tool_call(record)
 
-    def _learn_name(self, title: str, scope: str) -> Span:
+    def _learn_names(self, names: tuple[str, str, bool], scope: str) -> Span | None:
+        if names not in self._plans.names:
+            return None
         if len(self._named) >= MOST_VALUES:
             self._named.clear()
-        made = self._named[title] = Span(title, scope=scope)
+        made = self._named[names] = Span(names[1], scope=scope)
         return made
 
 
