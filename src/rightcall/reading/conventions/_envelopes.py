@@ -445,31 +445,25 @@ def llamaindex_call(value: Any, call: CallRecord, attributes: Mapping[str, Any])
     return python_call({**value, "kwargs": told}, call, attributes)
 
 
-_ARGS_IN_OPENINFERENCE: tuple[Envelope, ...] = (smolagents_call, llamaindex_call, dspy_call)
-_OUTPUTS_IN_OPENINFERENCE: tuple[Envelope, ...] = (
-    adk_unmarked,
-    tool_message,
-    llamaindex_output,
-    openai_agents_output,
-    content_blocks,
+def _any_of(envelopes: tuple[Envelope, ...], signs: frozenset[str]) -> Envelope:
+    """Return what unwraps a value from several envelopes; an object without any of the `signs` is in none of them."""
+
+    def unwrap(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
+        # A shortcut: most values are objects without the keys of any envelope.
+        if value.__class__ is not dict or not value or not signs.isdisjoint(value):
+            for each in envelopes:
+                value = each(value, call, attributes)
+        return value
+
+    return unwrap
+
+
+openinference_args = _any_of((smolagents_call, llamaindex_call, dspy_call), _KEYS)
+"""Unwraps arguments from the envelopes of all frameworks that OpenInference records."""
+openinference_output = _any_of(
+    (adk_unmarked, tool_message, llamaindex_output, openai_agents_output, content_blocks), _SIGNS_IN_OPENINFERENCE
 )
-
-
-def openinference_args(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-    """Unwrap arguments from the envelopes of all frameworks that OpenInference records."""
-    # A shortcut, as below: most values are objects without the keys of any envelope.
-    if value.__class__ is not dict or not _KEYS.isdisjoint(value):
-        for unwrap in _ARGS_IN_OPENINFERENCE:
-            value = unwrap(value, call, attributes)
-    return value
-
-
-def openinference_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-    """Unwrap outputs from the envelopes of all frameworks that OpenInference records."""
-    if value.__class__ is not dict or not value or not _SIGNS_IN_OPENINFERENCE.isdisjoint(value):
-        for unwrap in _OUTPUTS_IN_OPENINFERENCE:
-            value = unwrap(value, call, attributes)
-    return value
+"""The same for outputs."""
 
 
 def _is_object(value: Any) -> bool:
