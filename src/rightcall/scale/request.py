@@ -19,7 +19,6 @@ from rightcall.cases.evalsets import (
     select_checks,
 )
 from rightcall.cases.verdicts import Join
-from rightcall.errors import InputError
 from rightcall.running.project import TrustedProject
 
 _MOST_ASKED = 1_000
@@ -71,6 +70,8 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     """The metadata keys of a trace that verdicts or comparisons depend on."""
     has_code: bool = False
     """Whether custom code was imported, which may print and start threads."""
+    loaded: tuple[EvalSet, CodeFinder] | None = None
+    """The eval set with its custom evaluators, and the finder that imported them."""
     waits: bool = False
     """Whether an evaluator may have to wait, for a model for example, which it does in another thread."""
 
@@ -95,19 +96,6 @@ class Request(Choice, frozen=True, kw_only=True, dict=True):
     """The text of an expectation, and a name for it."""
 
     @cached_property
-    def loaded(self) -> tuple[EvalSet, CodeFinder]:
-        """The eval set with its custom evaluators, and the finder that imported them. Loaded once.
-
-        Raises:
-            DocumentError: the eval set is wrong.
-            InputError: it cannot be read, or none is given.
-        """
-        if self.evalset is None:
-            raise InputError("no eval set is given")
-        finder = CodeFinder(Path(self.evalset), self.trust, home=self.home)
-        return load_eval_set(self.evalset, find_code=finder), finder
-
-    @cached_property
     def expected(self) -> Expected:
         """The cases, or the one expectation, that traces are judged by. Loaded once.
 
@@ -123,7 +111,8 @@ class Request(Choice, frozen=True, kw_only=True, dict=True):
             return Expected(for_all=for_all, rules=(for_all,), kept=label, has_code=bool(finder.found), waits=waits)
         if self.evalset is None:
             return Expected(kept=label)
-        eval_set, finder = self.loaded
+        finder = CodeFinder(Path(self.evalset), self.trust, home=self.home)
+        eval_set = load_eval_set(self.evalset, find_code=finder)
         cases, every = tuple(self.of(eval_set.cases)), eval_set.every
         keys = dict.fromkeys([key for case in cases if case.when is not None for key in case.when.keys])
         rules = cases if every is None else (*cases, every)
@@ -134,11 +123,14 @@ class Request(Choice, frozen=True, kw_only=True, dict=True):
             rules=rules,
             kept=(*keys, *label),
             has_code=bool(finder.found),
+            loaded=(eval_set, finder),
             waits=any([check.evaluator.waits for case in rules for check in case.checks]),
         )
 
     def only(self, case_ids: frozenset[str]) -> Request:
         """Return the request for only these of its cases. The eval set is not loaded again."""
-        made = msgspec.structs.replace(self, case_ids=case_ids)
-        made.__dict__["loaded"] = self.loaded
+        made, expected = msgspec.structs.replace(self, case_ids=case_ids), self.expected
+        cases = tuple([case for case in expected.cases if case.id in case_ids])
+        rules = cases if expected.every is None else (*cases, expected.every)
+        made.__dict__["expected"] = msgspec.structs.replace(expected, cases=cases, rules=rules)
         return made

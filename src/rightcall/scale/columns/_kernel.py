@@ -367,8 +367,11 @@ class Plan(Choice, frozen=True, kw_only=True, dict=True):
             return cls.of_expectation(*request.expectation, trust=request.trust)
         if request.join == "order":
             raise ConfigurationError("rows of tables have no fixed order; join them to cases by case_id or trace_id")
+        loaded = request.expected.loaded
+        if loaded is None:
+            raise InputError("no eval set is given")
         path = Path(request.evalset or "")
-        is_native = request.loaded[0].format == "native"
+        is_native = loaded[0].format == "native"
         plan = cls(
             text=path.read_bytes() if is_native else convert_eval_set(path).encode(),
             name=str(request.evalset),
@@ -377,7 +380,7 @@ class Plan(Choice, frozen=True, kw_only=True, dict=True):
             **{field: getattr(request, field) for field in Choice.__struct_fields__},
         )
         if is_native:  # the text is what was loaded already
-            plan.__dict__["_loaded"] = request.loaded
+            plan.__dict__["_loaded"] = loaded
         plan.cases  # noqa: B018 - mistakes are reported now
         return plan
 
