@@ -116,6 +116,26 @@ def test_turns_are_not_known_where_the_span_of_a_turn_has_its_last_prompt_alone(
     assert found.turn_outputs == ()
 
 
+def test_a_turn_is_over_where_the_user_answers_it_however_late_the_span_of_its_agent_ends() -> None:
+    """Around agents of AutoGen, OpenInference records only their generators, which end when they are collected."""
+    spans = [each for turn in range(3) for each in joined(spans_of_turn(turn, **trace_of(turn)))]
+    for agent, end in zip(spans[::4], ("35000", "90000", "80000"), strict=True):
+        agent["endTimeUnixNano"] = end
+    [found] = read(request(*spans))
+
+    assert made(found) == MADE
+    assert found.turn_outputs == ANSWERED
+
+
+def test_an_agent_that_works_while_another_one_does_is_of_its_turn_whatever_it_is_asked() -> None:
+    spans = [each for turn in range(2) for each in joined(spans_of_turn(turn, **trace_of(turn)))]
+    at_work = chat(28, log(1)[:-1], says("assistant", ANSWERED[0]), parent=10, **trace_of(0))
+    spans[0]["endTimeUnixNano"] = "90000"
+    [found] = read(request(*spans, *joined([at_work])))
+
+    assert made(found) == [("lookup_order", 0), ("refund", 0)]
+
+
 def test_turns_are_not_known_where_the_only_model_of_one_lost_what_it_was_asked() -> None:
     around = {"gen_ai.operation.name": "invoke_agent", "input.value": "{}"}
     spans = [span(1, name="session", endTimeUnixNano="90000")]

@@ -249,6 +249,8 @@ def turns_in(spans: Sequence[ReadSpan], roles: Mapping[int, Role], tree: Tree, r
         return Turns(is_known=is_known)
     requests = UserRequests(spans, roles, tree)
     ends = {id(span): requests.end_of_work(span) for at_work in traces.values() for span in at_work}
+    if len(traces) > 1:
+        _end_before_next_turn(traces, ends, roles, read)
     asked = {trace: requests.of(at_work) for trace, at_work in traces.items()}
     # Without any message, a run that waited for a person cannot be distinguished from one that got a new question: then
     # what looks like a turn counts as one.
@@ -269,6 +271,35 @@ def turns_in(spans: Sequence[ReadSpan], roles: Mapping[int, Role], tree: Tree, r
         begins.update(later)
         is_known = is_known and is_sure
     return Turns(count=len(begins) + 1, begins=tuple(sorted(begins)), traces=begun, is_known=is_known, ends=ends)
+
+
+def _end_before_next_turn(
+    traces: Mapping[str, Sequence[ReadSpan]], ends: dict[int, float], roles: Mapping[int, Role], read: ReadMessages
+) -> None:
+    """End the work of a trace where one begins in which the user answers it, whatever the ends of its spans say.
+
+    Around AutoGen's agents, OpenInference records only their generators, which end when they are collected.
+    """
+    begins = {trace: min([span.start_ns or 0 for span in at_work]) for trace, at_work in traces.items()}
+    first, *others = sorted(traces, key=begins.__getitem__)
+    latest, end = first, max([ends[id(span)] for span in traces[first]])
+    for trace in others:
+        begin = begins[trace]
+        last = _models(traces[latest], roles) if begin < end else []
+        is_over = bool(last) and max(map(end_of, last)) <= begin
+        if is_over and _is_answered_by_user(last, _models(traces[trace], roles), read):
+            ends.update({id(span): min(ends[id(span)], begin) for span in traces[latest]})
+            end = begin
+        own = max([ends[id(span)] for span in traces[trace]])
+        latest, end = (trace, own) if own >= end else (latest, end)
+
+
+def _is_answered_by_user(last: Sequence[ReadSpan], trace: Sequence[ReadSpan], read: ReadMessages) -> bool:
+    """Whether a trace goes on with the conversation of another, which was answered, by a new text of the user."""
+    before, now = _first_said(reversed(last), read), _first_said(trace, read)
+    words_before, words = words_of(before), words_of(now)
+    is_longer = len(words) > len(words_before) > 0 and words[: len(words_before)] == words_before
+    return is_longer and _follows_work(now) is True and _have_answered(last, read)
 
 
 def _goes_on(last: Sequence[ReadSpan], trace: Sequence[ReadSpan], read: ReadMessages) -> bool | None:
