@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 from tests.builders import judge
 
-from rightcall import ConfigurationError, CriteriaError, EvaluationResult, Trajectory
+from rightcall import ConfigurationError, CriteriaError, EvaluationResult, ToolCall, Trajectory
 from rightcall.judging import JsonSimilarityEvaluator, ResponseMatch
 
 CRITERIA_KEYS = {
@@ -250,6 +250,18 @@ def test_without_the_answers_of_the_turns_only_the_last_one_is_known() -> None:
     assert judge("final-output", made, {"expected_turns": [None, "b"]}).passed
     assert judge("final-output", made, {"expected_turns": ["a", "b"]}).verdict == "not_measured"
     assert judge("final-output", made, {"expected_turns": ["a", "c"]}, threshold=0.6).verdict == "failed"
+
+
+def test_the_answer_of_the_run_is_of_its_last_turn_where_others_are_not_known() -> None:
+    three = Trajectory(output="Bye", turn_inputs=("a", "b", "c"))
+    later = Trajectory(calls=(ToolCall("a", turn=1),), output="Bye")
+
+    def verdicts(run: Trajectory) -> list[str]:
+        return [judge("exact-match", run, {"expected_turns": turns}).verdict for turns in (["Hi"], [None, None, "Bye"])]
+
+    assert verdicts(three) == ["not_measured", "passed"]
+    assert verdicts(later) == ["not_measured", "passed"]
+    assert verdicts(Trajectory(output="Bye")) == ["failed", "passed"]
 
 
 @pytest.mark.parametrize("type_id", CRITERIA_KEYS)
