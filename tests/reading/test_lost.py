@@ -1242,6 +1242,16 @@ def test_the_steps_of_an_agent_that_was_killed_have_no_answer() -> None:
     assert read_one(span(1, chain), call(3, parent=1)).output == "tools"
 
 
+@for_each("metadata", [{"metadata": '{"langgraph_node": "model"}'}, {"langsmith.metadata.langgraph_node": "model"}])
+def test_a_node_of_a_graph_whose_own_span_is_missing_has_no_answer_but_its_model_has(metadata: dict[str, str]) -> None:
+    state = {"openinference.span.kind": "CHAIN", "input.value": "?", "output.value": '[{"update": {"n": 1}}]'}
+    answer = model(3, [says("?")], [{"role": "assistant", "content": "Done."}], parent=2)
+
+    assert read_one(span(2, state | metadata, parent=1), answer).output == "Done."
+    assert read_one(span(2, state | metadata, parent=1)).output is None
+    assert read_one(span(2, state, parent=1), answer).output == state["output.value"]
+
+
 @for_each("text", ['{"a": 1}', "7", "null", '"quoted"'])
 def test_an_only_argument_that_is_a_text_of_json_is_what_the_model_gave(text: str) -> None:
     kind = {"openinference.span.kind": "TOOL", "tool.name": "find", "output.value": "ok"}

@@ -212,10 +212,15 @@ def _name_in(span: Span) -> str | None:
         name = None
     if name is None and _OPERATION not in names:
         # A node of a LangGraph graph is named after itself.
-        is_node = _NODE in str(attributes.get("metadata", "")) or any([key.endswith(_NODE) for key in names])
         is_agent = any([has_value(attributes.get(key), "agent") for key in _BY_SPAN])
-        name = span.name if is_agent and not is_node else None
+        name = span.name if is_agent and not is_graph_node(span) else None
     return None if name is None or name in _ANY or _CLASS.fullmatch(name) else name
+
+
+def is_graph_node(span: Span) -> bool:
+    """Whether a span is of a node of a LangGraph graph, or inside of one."""
+    attributes = span.attributes
+    return _NODE in str(attributes.get("metadata", "")) or any([key.endswith(_NODE) for key in attributes])
 
 
 def is_unmarked(span: Span) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from rightcall.reading.conventions import CallShape, Role
+from rightcall.reading.conventions import CallShape, Role, is_graph_node
 from rightcall.reading.messages import (
     Exchange,
     Log,
@@ -164,9 +164,8 @@ class _Speakers:
         runs = [span for span in tops if roles.get(id(span)) == "agent" or id(span) in self._inside]
         self._tops = runs or tops
         around = Counter([span.parent_id for span in tops])
-        self._steps = {
-            id(span) for span in tops if span.parent_id and around[span.parent_id] > 1 and id(span) not in roles
-        }
+        below = [span for span in tops if span.parent_id and id(span) not in roles]
+        self._steps = {id(span) for span in below if around[span.parent_id] > 1 or is_graph_node(span)}
         """Topmost spans that are steps of one that is missing: where an agent was killed, its own span never ends."""
 
     def found(self, find: Found, order: Order, level: list[ReadSpan] | None = None) -> Any:
