@@ -99,11 +99,8 @@ class RunBuilder:
         spans = once_each(self.spans)
         self._not_understood.note(self.beside)
         metadata = run_metadata(self.log, spans, self._kept.attributes)
-        records, roles = _classified(spans)
-        doubtful = [record for record in records if record.unread]
-        records = [record for record in records if not record.unread] if doubtful else records
-        held = [record.span for record in doubtful if record.span]
-        tree = Tree(spans, roles, frozenset(map(id, [*held, *[span for span in spans if span.call and not span.kind]])))
+        records, doubtful, roles = _classified(spans)
+        tree = Tree(spans, roles, _in_doubt(spans, doubtful))
         records = _placed(records, tree, roles)
         self._not_understood.note_twins(records, spans)
         # Turns come before requests: a request without an id is identified by its turn.
@@ -398,8 +395,8 @@ class RunBuilder:
             )
 
 
-def _classified(spans: list[ReadSpan]) -> tuple[list[CallRecord], dict[int, Role]]:
-    """Return the calls of spans, in order, and the roles of spans of agents and models by `id()`."""
+def _classified(spans: list[ReadSpan]) -> tuple[list[CallRecord], list[CallRecord], dict[int, Role]]:
+    """Return the calls of spans in order, what may be calls, and the roles of agents and models by `id()`."""
     records: list[CallRecord] = []
     roles: dict[int, Role] = {}
     for span in spans:
@@ -413,7 +410,15 @@ def _classified(spans: list[ReadSpan]) -> tuple[list[CallRecord], dict[int, Role
             roles[id(span)] = kind
         if not isinstance(kind, CallShape) and span.call is not None:
             records.append(span.call)
-    return ordered(records), roles
+    records = ordered(records)
+    doubtful = [record for record in records if record.unread]
+    return [record for record in records if not record.unread] if doubtful else records, doubtful, roles
+
+
+def _in_doubt(spans: list[ReadSpan], doubtful: list[CallRecord]) -> frozenset[int]:
+    """Return the spans, by `id()`, that may be calls."""
+    held = [record.span for record in doubtful if record.span]
+    return frozenset(map(id, [*held, *[span for span in spans if span.call and not span.kind]]))
 
 
 def _conventions_of(calls: list[CallRecord], log: Log) -> dict[str, None]:
