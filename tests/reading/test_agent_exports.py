@@ -53,6 +53,8 @@ _ATTRIBUTES = {
     "gen_ai.tool.call.arguments": TEXT,
     "gen_ai.tool.call.result": "ok",
 }
+XRAY = {"trace_id": "1-5880168b-fd5158284b67678a3bb5a78c", "id": "6226467e3f845502", "name": "a", "start_time": 1.5}
+XRAY_CALL = {"id": "53995c3f42cd8ad8", "name": "x", "start_time": 2.5, "metadata": {"default": _ATTRIBUTES}}
 _CURSOR = {"type": "tool_call", "call_id": "c1", "session_id": "s"}
 _INSPECT = {"id": "c1", "function": "refund", "arguments": ARGS, "type": "function"}
 _STEP = {"id": "c1", "type": "function", "function": {"name": "refund", "arguments": TEXT, "output": "ok"}}
@@ -364,6 +366,44 @@ SPANS: dict[str, Any] = {
             }
         ]
     },
+    "Google Cloud Trace, version 2": {
+        "spans": [
+            {
+                "name": f"projects/p/traces/{'a' * 32}/spans/051581bf3cb55c13",
+                "spanId": "051581bf3cb55c13",
+                "displayName": {"value": "x", "truncatedByteCount": 0},
+                "startTime": START,
+                "endTime": END,
+                "attributes": {
+                    "attributeMap": {key: {"stringValue": {"value": value}} for key, value in _ATTRIBUTES.items()}
+                },
+            }
+        ]
+    },
+    "New Relic": [{"trace.id": "a", "id": "b", "name": "x", "timestamp": 1, "duration.ms": 2, **_ATTRIBUTES}],
+    "Sentry": {
+        "type": "transaction",
+        "spans": [
+            {
+                "trace_id": "a",
+                "span_id": "b",
+                "op": "gen_ai.execute_tool",
+                "description": "x",
+                "start_timestamp": 1.0,
+                "timestamp": 2.0,
+                "data": _ATTRIBUTES,
+            }
+        ],
+    },
+    "X-Ray": {
+        "Traces": [
+            {
+                "Id": XRAY["trace_id"],
+                "Segments": [{"Id": "1", "Document": json.dumps({**XRAY, "subsegments": [XRAY_CALL]})}],
+            }
+        ]
+    },
+    "SigNoz": [{"traceID": "a", "spanID": "b", "name": "x", "timestamp": START, "stringTagMap": _ATTRIBUTES}],
     "Logfire, columns": {
         "columns": [
             {"name": name, "values": [value]}

@@ -262,6 +262,8 @@ _KEYS_OF_CALLS = (
     "gcp.vertex.agent.tool_",
     "gen_ai.tool.arguments",
     "gen_ai.tool.call.",
+    "gen_ai.tool.input",
+    "gen_ai.tool.output",
     "haystack.agent.step.tool.",
     "haystack.tool.",
     "lk.function_tool.",

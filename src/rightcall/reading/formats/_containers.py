@@ -36,7 +36,7 @@ from ._rows import has_rows, is_header, row_spans
 
 _KEYS = (
     *("data", "spans", "rows", "runs", "observations", "traces", "content", "events", "results"),
-    *("result", "hits", "tables", "trace"),
+    *("result", "hits", "tables", "trace", "Traces"),
 )
 """Keys of lists of spans and of envelopes: Jaeger's `result`, Elasticsearch's `hits`, Azure's `tables`."""
 _NO_WRAPPING = frozenset({"messages", "role"})
@@ -146,9 +146,11 @@ CONTAINERS = (
         has_rows,
         row_spans,
         "rows of spans as DuckDB, BigQuery, ClickHouse and scripts print them: JSON, JSON lines or CSV, in the "
-        "[columns](columns.md#tables-of-spans) of tables; Honeycomb's events; traces of Google Cloud Trace (version 1)",
+        "[columns](columns.md#tables-of-spans) of tables; Honeycomb's events; traces of Google Cloud Trace (versions "
+        "1 and 2); spans of New Relic and Sentry; segments of AWS X-Ray",
         "ids of a trace and a span, and two of name, start, attributes; such a row in `data` beside `time`; "
-        "`projectId`, `traceId` and `spans`",
+        "`projectId`, `traceId` and `spans`; `spanId` and `displayName`; `trace.id` and `id`; `op`, `data` and ids; "
+        "`Segments`",
     ),
 )
 """Phoenix's REST spans are read as `sdk`, its OTLP and Tempo's as `otlp`."""

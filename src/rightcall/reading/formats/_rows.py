@@ -50,6 +50,8 @@ SPELLINGS: dict[str, tuple[str, ...]] = {
         "attributes_json",
         "span_attributes_json",
         "otel_attributes",
+        "attributes_string",
+        "string_tag_map",
         "tags",
         "meta",
     ),
@@ -141,7 +143,74 @@ def _rows_below(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         # Cloud Trace, version 1 of its API: spans have no trace id, and `labels` instead of attributes.
         trace = {"trace_id": document["traceId"]}
         return [_labelled({**trace, **span}) for span in spans if isinstance(span, Mapping)]
-    return []
+    if isinstance(document.get("trace.id"), str) and isinstance(document.get("id"), str):
+        return [{**{key: value for key, value in document.items() if key != "id"}, "span_id": document["id"]}]
+    if isinstance(data, Mapping) and {"trace_id", "span_id", "op"} <= document.keys():
+        return [{**document, "name": document.get("description") or document["op"], "attributes": data}]
+    if isinstance(document.get("displayName"), Mapping) and "spanId" in document:
+        return _of_cloud_trace(document)
+    held = document.get("Segments")
+    if isinstance(held, list):  # X-Ray's `BatchGetTraces` has each segment as JSON in text
+        opened = [_as_object(each.get("Document")) for each in held if isinstance(each, Mapping)]
+        return [row for each in opened for row in _segments(each)]
+    return _segments(document) if "start_time" in document and "trace_id" in document else []
+
+
+def _as_object(text: Any) -> Mapping[str, Any]:
+    try:
+        value = decode_json(text) if isinstance(text, str) else None
+    except InputError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _of_cloud_trace(span: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return a span of Cloud Trace, version 2 of its API: texts are objects, and its name has the id of the trace."""
+    names = _RESOURCE.match(span["name"]) if isinstance(span.get("name"), str) else None
+    held = span.get("attributes")
+    attributes = held.get("attributeMap") if isinstance(held, Mapping) else None
+    if names is None:
+        return []
+    told = attributes if isinstance(attributes, Mapping) else {}
+    row = {**span, "trace_id": names[1], "name": _bare(span["displayName"])}
+    return [{**row, "attributes": {key: _bare(value) for key, value in told.items()}}]
+
+
+_RESOURCE = re.compile(r"projects/[^/]{1,100}/traces/([0-9a-f]{32})/spans/")
+
+
+def _bare(value: Any) -> Any:
+    """Return the value in an attribute of Cloud Trace, `{"stringValue": {"value": …}}`, or in its inner object."""
+    for _ in range(2):
+        if isinstance(value, Mapping) and value:
+            value = value.get("value", next(iter(value.values())))
+    return value
+
+
+def _segments(segment: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the rows of a segment of X-Ray and of the subsegments in it, which do not repeat the trace's id."""
+    if not isinstance(segment.get("trace_id"), str) or _XRAY.match(segment["trace_id"]) is None:
+        return []
+    rows: list[Mapping[str, Any]] = []
+    waiting: list[tuple[Mapping[str, Any], Any]] = [(segment, segment.get("parent_id"))]
+    while waiting and len(rows) < _MOST_SEGMENTS:
+        held, parent = waiting.pop()
+        metadata = held.get("metadata")
+        spaces = list(metadata.values()) if isinstance(metadata, Mapping) else []
+        told = [each for each in (held.get("annotations"), *spaces) if isinstance(each, Mapping)]
+        attributes = {key: value for each in told for key, value in each.items()}
+        ids = {"trace_id": segment["trace_id"], "span_id": held.get("id"), "parent_id": parent}
+        about = {key: held.get(key) for key in ("name", "start_time", "end_time")}
+        failed = "error" if True in (held.get("fault"), held.get("error")) else ""
+        rows.append({**ids, **about, "status": failed, "attributes": attributes})
+        inner = held.get("subsegments")
+        below = [each for each in inner if isinstance(each, Mapping)] if isinstance(inner, list) else []
+        waiting += [(each, held.get("id")) for each in reversed(below)]
+    return rows
+
+
+_XRAY = re.compile(r"1-[0-9a-f]{8}-[0-9a-f]{24}\Z")
+_MOST_SEGMENTS = 100_000
 
 
 def _labelled(span: Mapping[str, Any]) -> Mapping[str, Any]:
