@@ -180,6 +180,7 @@ def block(name: str, args: Any, call_id: str = "1") -> dict[str, Any]:
     return {"id": call_id, "type": "function", "function": {"name": name, "arguments": args}}
 
 
+DENIED = {"type": "tool-look", "toolCallId": "1", "input": {}}
 USE = {"type": "tool_use", "id": "1", "name": "look", "input": {}}
 RESULT = {"type": "tool_result", "tool_use_id": "1", "content": "ok"}
 TEXT = {"type": "text", "text": "Gone."}
@@ -209,6 +210,8 @@ TEXT = {"type": "text", "text": "Gone."}
         ([{"role": "assistant", "content": [TEXT, USE, RESULT, TEXT]}], "Gone."),
         ([{"role": "assistant", "content": [TEXT, USE, RESULT]}], None),
         ([{"role": "assistant", "content": [USE, {**RESULT, "tool_use_id": "2"}, TEXT]}], None),
+        ([{"role": "assistant", "parts": [{**DENIED, "state": "output-denied"}, TEXT]}], "Gone."),
+        ([{"role": "assistant", "parts": [{**DENIED, "state": "approval-requested"}, TEXT]}], None),
         ([step(is_final_answer=True, action_output="Gone.")], "Gone."),
         ([step(is_final_answer=True, action_output=3)], None),
         (

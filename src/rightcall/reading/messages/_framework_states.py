@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from rightcall._lazy import lazy_pattern
 from rightcall.errors import InputError
-from rightcall.reading.conventions import ASKED_FOR
+from rightcall.reading.conventions import ASKED_FOR, REFUSED, REFUSED_BY_USER
 from rightcall.reading.spans import NOTHING, outcome
 from rightcall.values.decoding import decode_text
 
@@ -97,9 +97,8 @@ def answer_in(messages: list[Any]) -> str | None:
     if exchange.unread:
         return None  # it may be a call that is still open
     known = {result.call_id for result in exchange.results if result.call_id}
-    waiting = [
-        each for each in exchange.calls if each.output is NOTHING and not each.failed and each.call_id not in known
-    ]
+    made = [each for each in exchange.calls if each.withheld not in (REFUSED, REFUSED_BY_USER)]
+    waiting = [each for each in made if each.output is NOTHING and not each.failed and each.call_id not in known]
     # Without ids (Gemini's code) each result is of one of the calls.
     unnamed = [result for result in exchange.results if not result.call_id]
     is_open = len(waiting) > len(unnamed) or any([call.call_id for call in waiting])
