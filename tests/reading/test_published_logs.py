@@ -441,6 +441,97 @@ TRANSCRIPTS: dict[str, Any] = {
             ]
         },
     },
+    "DSPy, ReAct": {
+        "question": "Refund order 7.",
+        "trajectory": {
+            "thought_0": "I look.",
+            "tool_name_0": "find",
+            "tool_args_0": {"order": 7},
+            "observation_0": "ok",
+            "thought_1": "I know.",
+            "tool_name_1": "finish",
+            "tool_args_1": {},
+            "observation_1": "Completed.",
+        },
+        "reasoning": "It was found.",
+        "answer": "Done.",
+    },
+    "Flowise, answer": {
+        "text": "Done.",
+        "question": "Refund order 7.",
+        "chatId": "1",
+        "usedTools": [{"tool": "find", "toolInput": {"order": 7}, "toolOutput": "ok"}],
+    },
+    "LangGraph, messages of its server": [
+        {"event": "messages/metadata", "data": {"run": {}}},
+        {"event": "messages/complete", "data": [{"type": "human", "content": "Refund order 7.", "id": "1"}]},
+        {"event": "messages/partial", "data": [{"type": "ai", "content": "", "id": "2", "tool_calls": []}]},
+        {
+            "event": "messages/complete",
+            "data": [
+                {
+                    "type": "ai",
+                    "content": "",
+                    "id": "2",
+                    "tool_calls": [{"name": "find", "args": {"order": 7}, "id": "c1", "type": "tool_call"}],
+                }
+            ],
+        },
+        {"event": "messages/complete", "data": [{"type": "tool", "content": "ok", "tool_call_id": "c1", "id": "3"}]},
+        {"event": "messages/complete", "data": [{"type": "ai", "content": "Done.", "id": "4"}]},
+    ],
+    "Vercel, generateText": [
+        ASKED,
+        {
+            "content": [
+                {"type": "tool-call", "toolCallId": "call-1", "toolName": "find", "input": {"order": 7}},
+                {"type": "tool-result", "toolCallId": "call-1", "toolName": "find", "output": "ok"},
+            ],
+            "finishReason": "tool-calls",
+            "response": {
+                "messages": [{"role": "assistant", "content": [{"type": "tool-call", "toolCallId": "call-1"}]}]
+            },
+        },
+        {"content": [{"type": "text", "text": "Done."}], "finishReason": "stop", "response": {"messages": []}},
+    ],
+    "Vercel 4, generateText": [
+        ASKED,
+        {
+            "stepType": "initial",
+            "text": "",
+            "toolCalls": [{"type": "tool-call", "toolCallId": "call-4", "toolName": "find", "args": {"order": 7}}],
+            "toolResults": [{"type": "tool-result", "toolCallId": "call-4", "toolName": "find", "result": "ok"}],
+            "finishReason": "tool-calls",
+        },
+        {"stepType": "tool-result", "text": "Done.", "toolCalls": [], "toolResults": [], "finishReason": "stop"},
+    ],
+    "LlamaIndex, events of a workflow": [
+        {
+            "value": {"input": [{"role": "user", "blocks": [{"block_type": "text", "text": "Refund order 7."}]}]},
+            "qualified_name": "llama_index.core.agent.workflow.workflow_events.AgentInput",
+        },
+        {
+            "value": {"tool_name": "find", "tool_kwargs": {"order": 7}, "tool_id": "c1"},
+            "qualified_name": "llama_index.core.agent.workflow.workflow_events.ToolCall",
+        },
+        {
+            "value": {
+                "tool_name": "find",
+                "tool_kwargs": {"order": 7},
+                "tool_id": "c1",
+                "tool_output": {"raw_output": "ok", "tool_name": "find", "is_error": False},
+            },
+            "qualified_name": "llama_index.core.agent.workflow.workflow_events.ToolCallResult",
+        },
+        {
+            "value": {
+                "response": {"role": "assistant", "blocks": [{"block_type": "text", "text": "Done."}]},
+                "current_agent_name": "shop",
+                "tool_calls": [],
+            },
+            "qualified_name": "llama_index.core.agent.workflow.workflow_events.AgentOutput",
+        },
+    ],
     "Genkit": [
         {"role": "user", "content": [{"text": "Refund order 7."}]},
         {"role": "model", "content": [{"toolRequest": {"name": "find", "ref": "c1", "input": {"order": 7}}}]},
@@ -795,6 +886,14 @@ NOT_TOLD: dict[str, Any] = {
             {"from": "human", "value": "Refund order 7."},
             {"from": "gpt", "value": '<tool_call>{"name": "find", "arguments": {}}'},
         ]
+    },
+    "Flowise, a tool that cannot be read": {
+        "text": "Done.",
+        "question": "Refund order 7.",
+        "usedTools": [{"name": "find"}],
+    },
+    "DSPy, a step without a name": {
+        "trajectory": {"tool_name_0": "find", "tool_args_0": {}, "observation_0": "ok", "tool_name_1": 7}
     },
     "Hermes, messages that quote a call": [
         ASKED,

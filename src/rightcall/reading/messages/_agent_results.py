@@ -13,6 +13,7 @@ from typing import Any
 
 from ._log import Log, called, decoded, listed, plain, returned, said, word
 from ._message_exchange import exchanges_of, has_messages
+from ._parts import writer_of
 
 _NOT_GIVEN = object()
 
@@ -339,12 +340,26 @@ def is_respelled(line: Any) -> bool:
 def respelled_logs(lines: list[Any]) -> list[Log]:
     """Return the log of messages, each as Chat Completions would have it; any other line stays as it is."""
     told = [(_standard(plain(line)), line) for line in lines]
-    return [Log([message for found, line in told for message in ([line] if found is None else found)])]
+    messages = [message for found, line in told for message in ([line] if found is None else found)]
+    given = next(filter(None, [_given_to_agent(plain(line)) for line in lines]), [])
+    asked = next((each for each in reversed(given) if writer_of(each) == "user"), None)
+    return [Log(messages if asked is None else [asked, *messages])]
+
+
+def _given_to_agent(event: dict[str, Any]) -> list[Any]:
+    """Return the messages in an event of LlamaIndex before an agent's step: all so far, so they are asked for once."""
+    return listed(plain(event.get("value")).get("input")) if "qualified_name" in event else []
 
 
 def _standard(value: dict[str, Any]) -> list[Any] | None:
     """Return the messages that a line stands for; None if it is in no such spelling."""
     kind, role = value.get("type"), value.get("role")
+    if isinstance(value.get("qualified_name"), str) and isinstance(value.get("value"), dict):  # LlamaIndex
+        return [] if _given_to_agent(value) else [value["value"]]
+    if value.get("event") in _OF_LANGGRAPH:
+        return listed(value.get("data")) if value["event"] == _OF_LANGGRAPH[0] else []
+    if "finishReason" in value and value.keys().isdisjoint(_NO_STEP) and not value.keys().isdisjoint(_OF_VERCEL):
+        return _of_vercel(value)
     if "_role" in value and "_content" in value:  # Haystack 2.9 to 2.11
         return [{key.removeprefix("_"): held for key, held in value.items()}]
     if isinstance(role, dict) and isinstance(role.get("value"), str) and "contents" in value:  # Agent Framework
@@ -358,6 +373,26 @@ def _standard(value: dict[str, Any]) -> list[Any] | None:
     if kind in (*_JAVA_ROLES, "TOOL_EXECUTION_RESULT") and not value.keys().isdisjoint(_OF_LANGCHAIN4J):
         return _of_java(value, "type", "TOOL_EXECUTION_RESULT")
     return None
+
+
+_OF_LANGGRAPH = ("messages/complete", "messages/partial", "messages/metadata")
+"""Events of LangGraph's server: a message that is whole, one that is still being written, and what is about both."""
+_OF_VERCEL = ("content", "toolCalls")
+_NO_STEP = frozenset({"role", "steps"})
+_ABOUT_STEP = frozenset({"request", "response", "usage", "warnings", "providerMetadata", "staticToolCalls"})
+_ABOUT_STEP |= {"dynamicToolCalls", "staticToolResults", "dynamicToolResults"}
+
+
+def _of_vercel(step: dict[str, Any]) -> list[Any] | None:
+    """Return the message of a step of Vercel's `generateText`; None for another object.
+
+    Since version 5 `content` has all of it. The response below repeats the messages of the steps so far.
+    """
+    if isinstance(step.get("content"), list):
+        return [{"role": "assistant", "content": step["content"]}]
+    if not isinstance(step.get("toolCalls"), list):
+        return None
+    return [{"role": "assistant", **{key: held for key, held in step.items() if key not in _ABOUT_STEP}}]
 
 
 def _raw(value: Mapping[str, Any]) -> Any:
@@ -413,3 +448,46 @@ def _of_semantic_kernel(value: dict[str, Any]) -> list[Any]:
         else:
             content.append(item)
     return [*messages, *([{"role": role, "content": content}] if content else ())]
+
+
+def is_react_result(document: Any) -> bool:
+    """Whether a document is a prediction of DSPy's `ReAct`, with its steps numbered in one object."""
+    value = plain(document)
+    return isinstance(plain(value.get("trajectory")).get("tool_name_0"), str) and "messages" not in value
+
+
+_FINISH = ("finish", "Completed.")
+"""The tool with which DSPy's `ReAct` ends, and what it returns."""
+_MOST_STEPS = 10_000
+
+
+def react_logs(document: dict[str, Any]) -> list[Log]:
+    """Return the log of a prediction: a call and an observation for each step, and the only text beside them."""
+    steps = document["trajectory"]
+    messages: list[Any] = [said("user", document[key]) for key in ("question",) if isinstance(document.get(key), str)]
+    for number in range(min(len(steps), _MOST_STEPS)):
+        name, observed = steps.get(f"tool_name_{number}"), steps.get(f"observation_{number}", _NOT_GIVEN)
+        if name is None or (name, observed) == _FINISH:
+            continue
+        made = called(f"step-{number}", name, steps.get(f"tool_args_{number}"))
+        messages += [made] if observed is _NOT_GIVEN else [made, returned(f"step-{number}", observed)]
+    answers = [held for key, held in document.items() if isinstance(held, str) and key not in ("question", "reasoning")]
+    return [Log([*messages, *[said("assistant", each) for each in answers if len(answers) == 1]], about=document)]
+
+
+def is_flowise(document: Any) -> bool:
+    """Whether a document is an answer of Flowise's API with the tools that it used, and of one agent."""
+    value = plain(document)
+    is_told = isinstance(value.get("text"), str) and isinstance(value.get("question"), str)
+    return is_told and isinstance(value.get("usedTools"), list) and not value.get("agentReasoning")
+
+
+def flowise_logs(document: dict[str, Any]) -> list[Log]:
+    """Return the log of an answer of Flowise: its question, a call and a result for each tool, its text."""
+    messages = [said("user", document["question"])]
+    for number, each in enumerate(document["usedTools"]):
+        used = plain(each)
+        known = isinstance(used.get("tool"), str) and "toolInput" in used
+        made = called(f"tool-{number}", used.get("tool"), used.get("toolInput")) if known else _unreadable(each)
+        messages += [made, returned(f"tool-{number}", used["toolOutput"])] if "toolOutput" in used and known else [made]
+    return [Log([*messages, said("assistant", document["text"])], about=document)]

@@ -21,6 +21,7 @@ from ._agent_results import (
     chat_result_logs,
     deepeval_logs,
     executor_logs,
+    flowise_logs,
     gaia_logs,
     is_autogen_state,
     is_bfcl_result,
@@ -28,11 +29,14 @@ from ._agent_results import (
     is_chat_result,
     is_deepeval,
     is_executor_result,
+    is_flowise,
     is_gaia_row,
     is_query_and_answers,
     is_ragas_sample,
+    is_react_result,
     is_respelled,
     ragas_logs,
+    react_logs,
     respelled_logs,
 )
 from ._coding_agents import (
@@ -260,6 +264,22 @@ DOCUMENTS = (
         ("input", "output", "intermediate_steps", "intermediateSteps"),
     ),
     Transcript(
+        "DSPy, `ReAct`",
+        is_react_result,
+        react_logs,
+        "`trajectory` with `tool_name_0`",
+        "a document or line",
+        ("trajectory", "question", "reasoning"),
+    ),
+    Transcript(
+        "Flowise, answer",
+        is_flowise,
+        flowise_logs,
+        "`question`, `text` and `usedTools`",
+        "a document or line",
+        ("question", "text", "usedTools"),
+    ),
+    Transcript(
         "AutoGen, state",
         is_autogen_state,
         autogen_logs,
@@ -368,10 +388,12 @@ LINES = (
         "`choices` with a `delta`; `type` = `content_block_start` and others; `contentBlockDelta` and others",
     ),
     Transcript(
-        "messages of Spring AI, LangChain4j, Semantic Kernel for .NET, Haystack 2.9, and items of OpenAI Agents",
+        "messages of Spring AI, LangChain4j, Semantic Kernel for .NET, Haystack 2.9; items of OpenAI Agents, steps of "
+        "Vercel's `generateText`, events of LangGraph's server and of LlamaIndex",
         is_respelled,
         respelled_logs,
-        "`messageType`; `type` = `AI` and others in capitals; `Role` and `Items`; `_role` and `_content`; `raw_item`",
+        "`messageType`; `type` = `AI` and others in capitals; `Role` and `Items`; `_role` and `_content`; `raw_item`; "
+        "`finishReason` and `content`; `event` = `messages/complete`; `qualified_name` and `value`",
     ),
     Transcript(
         "Hermes, messages",
