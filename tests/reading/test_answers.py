@@ -350,6 +350,15 @@ def test_an_output_of_openllmetry_is_a_text_with_or_without_quotes(written: str)
     assert exchanged(span(1, {"traceloop.span.kind": "agent", "traceloop.entity.output": written}))[1] == "At home."
 
 
+def test_a_flow_of_genkit_has_its_question_and_its_answer_as_json() -> None:
+    flow = {"genkit:type": "action", "genkit:metadata:subtype": "flow", "genkit:name": "shop"}
+
+    assert exchanged(span(1, {**flow, "genkit:input": '"Where?"', "genkit:output": '"At home."'})) == (
+        "Where?",
+        "At home.",
+    )
+
+
 @pytest.mark.parametrize(("mime", "asked"), [("application/json", "Where?"), ("text/plain", '"Where?"')])
 def test_quotes_around_a_question_are_the_users_unless_it_is_written_as_json(mime: str, asked: str) -> None:
     assert said({"input.value": '"Where?"', "input.mime_type": mime})[0] == asked

@@ -59,6 +59,7 @@ _INPUT: dict[str, str] = {
     "ai.prompt": _JSON,
     "gen_ai.prompt": _JSON,
     "openai_agents.input": "",
+    "genkit:input": _JSON,
 }
 """Attributes with the input of a span, each with the attribute of its MIME type, or `_JSON` if it is always JSON."""
 
@@ -74,6 +75,7 @@ _OUTPUT: dict[str, str] = {
     "ai.result.text": "",
     "gen_ai.completion": _JSON,
     "openai_agents.output": "",
+    "genkit:output": _JSON,
 }
 # Where Logfire keeps the input and output of models.
 _GIVEN_TO_MODELS = {**_INPUT, "input": _JSON, "raw_input": _JSON}
