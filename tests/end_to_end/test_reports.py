@@ -106,7 +106,8 @@ WRONG = [
     (["report", "last", "--format", "json", "--format", "junit"], "one format can be printed"),
     (["report", "last", "--format", "junit=no/such/folder.xml"], "no/such/folder.xml: No such file or directory"),
     (["report", "zzz"], "no run 'zzz'"),
-    (["diff", "last"], "give two runs, or more"),
+    (["diff", "last"], "two runs or more: rightcall diff main last"),
+    (["baseline", "last"], "baseline needs finished runs and a file: rightcall baseline last --to "),
     (["diff", "last", "zzz"], "no run 'zzz'"),
     (["diff", "last", "last", "--runs", "elsewhere"], "there are no runs here yet"),
 ]

@@ -45,7 +45,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 EXAMPLES = {
     "show": "traces: rightcall show traces/trip.json",
     "score": "traces, and what to expect of them: rightcall score traces/ --evalset shop.yaml",
-    "pull": "the address of a trace server: rightcall pull phoenix:support -o traces.jsonl.gz",
+    "pull": "the address of a trace server, and a file: rightcall pull phoenix:support -o traces.jsonl.gz",
     "report": "a run: rightcall report last --format html=report.html",
     "diff": "two runs, by id or branch: rightcall diff main last",
     "baseline": "finished runs and a file: rightcall baseline last --to evals/shop.baseline.json",
@@ -56,7 +56,7 @@ EXAMPLES = {
     "convert": "an eval set of another tool: rightcall convert evals/default.json",
     "completion": "a shell: rightcall completion bash",
 }
-"""What a command that takes arguments has to be given, with an example."""
+"""What a command needs that cannot run by its name alone, with an example."""
 
 _COMPLETING = "_RIGHTCALL_COMPLETE"
 """The variable by which the scripts of `rightcall completion` ask."""
@@ -181,10 +181,9 @@ def _unforeseen(problem: Exception) -> int:
 
 
 def _message_of(problem: click.ClickException) -> str:
-    """Return what is wrong or, if an argument is missing, what to write."""
+    """Return what is wrong or, if an argument or a required option is missing, what to write."""
     command = problem.ctx.info_name if isinstance(problem, click.MissingParameter) and problem.ctx is not None else None
-    is_argument = isinstance(problem, click.MissingParameter) and isinstance(problem.param, click.Argument)
-    if is_argument and command in EXAMPLES:
+    if command in EXAMPLES:
         return f"{command} needs {EXAMPLES[command]}"
     return problem.format_message()
 

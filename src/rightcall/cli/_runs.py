@@ -185,7 +185,7 @@ def diff(
     exit code is 0. With --gate it is 1 where the last run is worse, and 2 where that is inconclusive.
     """
     if len(names) < 2:
-        raise click.UsageError("give two runs, or more")
+        raise click.UsageError("diff compares two runs or more: rightcall diff main last")
     if ignored and (is_gate or len(names) > 2):
         raise click.UsageError("--ignore-arg is for the paths of two runs; gates and tables compare only verdicts")
     found = [opened(name, runs) for name in names]

@@ -251,7 +251,7 @@ GOOD = eval_case(invocation("Hi", "Hello", SEARCH))
 @pytest.mark.parametrize(
     ("document", "config", "message"),
     [
-        (eval_set(GOOD, GOOD), None, "shop.evalset.json:39:7: the id 'one' is already used by the case in line 6"),
+        (eval_set(GOOD, GOOD), None, "shop.evalset.json:39:7: the id 'one' is already used by the case on line 6"),
         (eval_set({"eval_idd": "x", "conversation": []}), None, "6:7: unknown key 'eval_idd'; did you mean"),
         (eval_set({"conversation": []}), None, "5:5: 'eval_id' is missing"),
         (eval_set({"eval_id": "x"}), None, "5:5: a case has either 'conversation' or 'conversation_scenario'"),

@@ -54,7 +54,7 @@ def test_every_mistake_is_reported_at_its_place_in_the_order_of_the_lines(tmp_pa
     places = [1, 3, 5, 8, 12, 14, 15, 16, 17, 18, 20, 21, 22, 22, 25, 27]
     assert [int(line.split(":", 1)[0]) for line in lines] == places
     assert lines[5].startswith("14:17: expected[2].args.amount: unknown matcher '$between'")
-    assert lines[8] == "17:5: the id 'two' is already used by the case in line 9"
+    assert lines[8] == "17:5: the id 'two' is already used by the case on line 9"
     assert lines[13] == "22:14: a list of calls is expected, not 5"
 
 

@@ -361,7 +361,7 @@ def test_a_finding_points_at_the_line_it_is_about(tmp_path: Path) -> None:
     [
         ("cases: [{id: a, expct: {}}]", "1:17: unknown key 'cases[0].expct'; did you mean 'expect'?"),
         ("cases:\n- id: a\n  expect:\n    cals: []", "4:5: 'cals' names no evaluator; did you mean 'calls'?"),
-        ("cases:\n- id: a\n- id: b\n- id: a", "4:3: the id 'a' is already used by the case in line 2"),
+        ("cases:\n- id: a\n- id: b\n- id: a", "4:3: the id 'a' is already used by the case on line 2"),
         ("cases: []", "1:1: 'cases' is empty; an eval set has at least one case"),
         ("{}", "1:1: 'cases' is missing"),
         ("- a", "1:1: an eval set is an object with the key 'cases', not ['a']"),

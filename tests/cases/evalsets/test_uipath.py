@@ -159,7 +159,7 @@ def test_judges_code_and_older_evaluators_are_errors_by_name_and_import_nothing(
 
     assert result.verdict == "error"
     assert [each.finding.message for each in result.findings] == [
-        "the judge is not configured: set RIGHTCALL_JUDGE_BASE_URL and RIGHTCALL_JUDGE_API_KEY",
+        "the judge is not configured: set RIGHTCALL_JUDGE_BASE_URL, RIGHTCALL_JUDGE_API_KEY",
         "'Mine' (file://../evaluators/custom/mine.py:MineEvaluator) was not judged: it is custom code, "
         "which is not imported here",
         "'Older' (legacy-evaluator) is not yet available: it is in UiPath's older form, without a version",
@@ -269,7 +269,7 @@ def with_order(**changes: Any) -> dict[str, Any]:
             eval_set(evaluation({}), evaluatorConfigs=[{"reff": "Order"}]),
             "24:7: unknown key 'reff'; did you mean 'ref'?",
         ),
-        (eval_set(evaluation({}), evaluation({})), "21:7: the id 'one' is already used by the case in line 13"),
+        (eval_set(evaluation({}), evaluation({})), "21:7: the id 'one' is already used by the case on line 13"),
         (
             eval_set({"id": "a", "name": "a", "inputs": {}, "evaluationCriteria": {}}),
             "16:7: unknown key 'evaluationCriteria'; did you mean 'evaluationCriterias'?",

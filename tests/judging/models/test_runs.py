@@ -105,7 +105,7 @@ def test_without_a_judge_one_line_says_what_to_set(project: Path) -> None:
     done = rightcall("run", "agent.py:answer", "shop.yaml", "--case", "good", cwd=project)
 
     assert done.returncode == 2
-    assert "RC601 good: the judge is not configured: set RIGHTCALL_JUDGE_BASE_URL and" in done.stdout
+    assert "RC601 good: the judge is not configured: set RIGHTCALL_JUDGE_BASE_URL," in done.stdout
     assert "Traceback" not in done.stdout + done.stderr
 
 

@@ -523,7 +523,7 @@ class Compiler(msgspec.Struct, eq=False):
             seen[case.id] = case
 
     def _used_twice(self, case_id: str, line: int, number: int) -> DocumentError:
-        message = f"the id {shown(case_id)} is already used by the case in line {line}"
+        message = f"the id {shown(case_id)} is already used by the case on line {line}"
         return self._problem(message, ("cases", number, "id"))
 
     def _problem(self, message: str, path: Path) -> DocumentError:

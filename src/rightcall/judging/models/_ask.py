@@ -522,7 +522,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         """Check that there is an endpoint to ask. Raises `JudgeError`."""
         missing = [name for name in ("base_url", "model", "api_key") if not getattr(self, name)]
         if missing:
-            names = " and ".join([PREFIX + name.upper() for name in missing])
+            names = ", ".join([PREFIX + name.upper() for name in missing])
             raise JudgeError("RC601", f"the judge is not configured: set {names}")
         if not self.base_url.startswith(("http://", "https://")):
             raise JudgeError("RC601", f"{PREFIX}BASE_URL is not an address: {shown(self.base_url)}")
