@@ -98,5 +98,5 @@ def cut_file(descriptor: int, length: int) -> None:
 
 
 def close_file(descriptor: int) -> None:
-    """Close a file."""
+    """Close a file through `disk`, which a test can make fail."""
     disk.close(descriptor)

@@ -86,7 +86,7 @@ class _Proposal(msgspec.Struct, frozen=True):
 
 
 class _EvalSetUpdate:
-    """Updates one eval set."""
+    """Collects what changes in the cases of one eval set, and makes one edit of its text."""
 
     def __init__(self, text: str, eval_set: EvalSet, observed: Mapping[str, Observed]) -> None:
         self._text = text

@@ -124,7 +124,7 @@ class WrittenWhen(UserModel):
 
 
 class WrittenCase(UserModel):
-    """One case."""
+    """A case: what the agent is given, and what is expected of it."""
 
     id: CaseId
     name: str = ""
@@ -166,7 +166,7 @@ class WrittenOverall(UserModel):
 
 
 class WrittenEvalSet(UserModel):
-    """An eval set."""
+    """An eval set: cases, and what they have in common."""
 
     json_schema: Annotated[Any, Key("$schema")] = None
     name: str = ""

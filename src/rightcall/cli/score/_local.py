@@ -63,7 +63,7 @@ class Spool(msgspec.Struct):
         self.file.write(scored.document().encode() + b"\n")
 
     def results(self) -> Iterator[CaseResult]:
-        """Yield the results."""
+        """Yield the results in order: first those in memory, then those in the file."""
         yield from [scored.whole() for scored in self.first]
         yield from map(CaseResult.from_json, self._lines())
 
@@ -246,7 +246,7 @@ class Comparison:
             self._unmeasured += 1
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines of the comparison."""
+        """Yield the lines about how far our verdicts agree with those of the source."""
         from rightcall.judging.models import Agreement
 
         from .._judge_check import agreement_lines

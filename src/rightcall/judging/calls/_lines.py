@@ -207,7 +207,7 @@ class NameLines:
         return list(compress(self._expected, _is_left(self._wanted_left).translate(_FLIPPED)))
 
     def whole(self) -> Lines:
-        """Return all lines."""
+        """Return the same lines with the position of every name, of which this class keeps only strings."""
         in_place = self._in_place()
         following = iter(in_place)
         wanted, made = _is_left(self._wanted_left), _is_left(self._made_left)

@@ -285,7 +285,7 @@ class CallRule(UserModel):
 
     @property
     def relation(self) -> Relation:
-        """The relation of the rule."""
+        """What the rule demands of its calls, such as `only_after`; a rule has exactly one relation."""
         return next(iter(self._relations()))
 
     @property

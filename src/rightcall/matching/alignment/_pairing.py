@@ -247,7 +247,7 @@ class _Potentials:
         self._rows = [-1] * self._columns
 
     def rows_of_columns(self) -> list[int]:
-        """Return the row of each column, or -1."""
+        """Return the row that is paired with each column, or -1; no other pairs have a higher sum."""
         for row in range(len(self._worth)):
             self._add(row)
         return self._rows

@@ -39,7 +39,7 @@ class NamePattern(msgspec.Struct, frozen=True):
         return not (self.head or self.inner or self.tail)
 
     def matches(self, name: str) -> bool:
-        """Return whether a name matches the pattern."""
+        """Return whether the whole of a name matches. Each piece is searched once, so this takes linear time."""
         end = len(name) - len(self.tail)
         if len(self.head) > end or not (name.startswith(self.head) and name.endswith(self.tail)):
             return False

@@ -99,7 +99,7 @@ def spans_in(document: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], s
 
 
 def otlp_span(span: Mapping[str, Any], scope: str) -> Span:
-    """Return one span of OTLP."""
+    """Convert a span of OTLP, given as JSON, that the instrumentation `scope` recorded."""
     status = span.get("status")
     status = status if isinstance(status, Mapping) else {}
     code, events = status.get("code"), span.get("events")

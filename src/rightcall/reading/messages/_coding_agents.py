@@ -382,7 +382,7 @@ def is_chat(document: Any) -> bool:
 
 
 def chat_logs(chat: dict[str, Any]) -> list[Log]:
-    """Return the log of a chat."""
+    """Return the log of a chat file of Gemini CLI."""
     return [_chat(chat["messages"], chat)]
 
 

@@ -120,7 +120,7 @@ def strongest(edges: Sequence[Edge], most: int = MOST_EDGES) -> list[Edge]:
 
 
 def _boxes(layout: PathLayout, marked: set[str]) -> Iterator[GraphBox]:
-    """Yield the boxes."""
+    """Yield the box of each tool, of the start and of the end, with names shortened to fit."""
     for key, rect in layout.rects.items():
         whole = layout.names[key]
         yield GraphBox(

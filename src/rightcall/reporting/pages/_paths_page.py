@@ -136,7 +136,7 @@ class Option(msgspec.Struct, frozen=True):
 
 
 class PathsPage(msgspec.Struct, frozen=True, kw_only=True):
-    """The page of paths."""
+    """What the page of paths shows, for its template."""
 
     title: str = "Paths"
     trail: tuple[Crumb, ...] = (Crumb("Paths"),)

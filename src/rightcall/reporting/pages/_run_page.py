@@ -127,7 +127,7 @@ class GroupView(msgspec.Struct, frozen=True):
 
 
 class RunPage(msgspec.Struct, frozen=True, kw_only=True):
-    """The page of a run."""
+    """What the page of a run shows, for its template."""
 
     title: str
     trail: tuple[Crumb, ...] = ()

@@ -486,7 +486,7 @@ _BECAUSE = {"no trace": "no trace was recorded"}
 
 
 def mutation_json(report: MutationReport) -> str:
-    """Return all of it as JSON."""
+    """Return a report of `rightcall mutate` as JSON."""
     plain: dict[str, Any] = {
         "schema": 1,
         "evalset": report.evalset,

@@ -60,7 +60,7 @@ _MOST_BYTES = 50_000_000
 
 
 class RunFolder(msgspec.Struct, frozen=True):
-    """The folder of one run."""
+    """A run on the disk: its folder, and its header as it was when the run was opened."""
 
     folder: Path
     header: Header

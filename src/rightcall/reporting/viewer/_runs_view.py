@@ -190,7 +190,7 @@ def resume_command(library: Library, run: RunFolder) -> str:
 
 
 def current_time() -> datetime:
-    """Return the current time."""
+    """Return the current time in UTC, which all times on the pages are in."""
     return datetime.now(UTC)
 
 

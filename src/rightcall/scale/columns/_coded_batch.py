@@ -288,7 +288,7 @@ class Outcomes:
         self._causes: list[tuple[str, Cause]] = []
 
     def number(self, outcome: Outcome) -> int:
-        """Return the number of an outcome."""
+        """Return the number of an outcome: the next one if it has not occurred before."""
         return self._outcomes.setdefault(outcome, len(self._outcomes))
 
     def add(self, evaluator: str, causes: Sequence[Cause]) -> range:

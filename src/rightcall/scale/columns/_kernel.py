@@ -304,7 +304,7 @@ class CaseScope(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, case: Case) -> CaseScope:
-        """Return the scope of a case."""
+        """Derive what the verdict of a case depends on from its checks."""
         found = [check.scope for check in case.checks]
         parts = tuple([part for part in found if part is not None])
         own = any([check.evaluator.fingerprint for check in case.checks])

@@ -354,7 +354,7 @@ def _summary(problems: Sequence[Problem], results: Sequence[CaseResult]) -> Prob
 
 
 class GateOptions(TypedDict, total=False):
-    """Options of a gate."""
+    """Options of a gate, as keyword arguments: those of `rightcall run --gate`, with the same defaults."""
 
     rule_out: float
     """The drop of the pass rate that has to be ruled out for `no worse`; 0.10 by default."""
