@@ -253,7 +253,7 @@ def test_a_run_is_shown_by_its_name_and_files_and_folders_stay_what_they_are(fol
     [
         (["last", "--case", "nope"], "no case 'nope' in the run"),
         (["zzz", "--case", "trip"], "no run 'zzz'"),
-        (["zzz"], "zzz: No such file"),
+        (["zzz"], "zzz: neither a file nor a run: no run 'zzz'"),
         (["trip.json", "--case", "trip"], "--case chooses cases of one run"),
     ],
 )

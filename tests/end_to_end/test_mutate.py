@@ -100,7 +100,7 @@ def test_a_run_is_tried_and_keeps_the_report_for_the_viewer(project: Path) -> No
     ("arguments", "said"),
     [
         (("set.yaml",), "no run of set.yaml yet"),
-        (("set.yaml", "trace.jsonl", "--run", "last"), "give TRACES or --run"),
+        (("set.yaml", "trace.jsonl", "--run", "last"), "give either TRACES or --run"),
         (("set.yaml", "trace.jsonl", "--operators", "dorp"), "no operator 'dorp'; did you mean 'drop'?"),
         (("set.yaml", "trace.jsonl", "--format", "yaml"), "no format 'yaml'"),
     ],

@@ -364,5 +364,5 @@ def test_a_run_from_elsewhere_names_no_agent_that_is_run(project: Path) -> None:
         done = rightcall("run", "--resume", "last", cwd=project)
 
         assert done.returncode == 2
-        assert "which is not inside this project" in done.stderr
+        assert "which is not inside the project of the current folder" in done.stderr
     assert not (project / "made").exists()

@@ -182,8 +182,10 @@ def recorded_agent_folder(agent: str, trust: bool) -> Path:
         AgentError: the agent is outside, and not trusted.
     """
     here = Path.cwd()
-    this = TrustedProject(trusted_project().folder or str(here), "this project")
-    if not trust and (refusal := _refusal(agent, here, this)):
+    trusted = trusted_project()
+    # Without a project file, the current folder is the project.
+    trusted = trusted._replace(folder=trusted.folder or str(here))
+    if not trust and (refusal := _refusal(agent, here, trusted)):
         raise AgentError(
             f"the run was made with the agent {agent!r:.200}, which {refusal}; name it on the command line again, or "
             "give --trust"
