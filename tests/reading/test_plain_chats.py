@@ -128,6 +128,11 @@ MESSAGES: dict[str, list[dict[str, Any]]] = {
             "content": {"role": "model", "parts": [{"text": "x"}]},
             "actions": {"state_delta": {"command": "buy", "actions": [1]}, "agent_state": {"a": {"calls": [1]}}},
         },
+        {
+            "author": "a",
+            "content": {"role": "model", "parts": [{"text": "x"}]},
+            "actions": {"transfer_reason": "asked", "route": "b", "set_model_response": {"n": 1}, "later": None},
+        },
     ],
     "LangChain": [
         {"type": "system", "data": {"content": "x", "additional_kwargs": {}}},

@@ -122,6 +122,7 @@ ITEM_KEYS = _words("""
 ADK_ACTIONS = _words("""
     skipsummarization statedelta artifactdelta transfertoagent escalate requestedauthconfigs
     requestedtoolconfirmations compaction endofagent agentstate rewindbeforeinvocationid renderuiwidgets
+    transferreason route setmodelresponse
     """)
 """Keys of `actions` in events of ADK, which are effects of an event and not calls."""
 
@@ -444,7 +445,8 @@ def _inside(value: Any) -> Iterable[Any]:
 def _is_sign(plain: str, value: Any) -> bool:
     """Whether a key, given without separators, has the name of a call, and a value that could be one."""
     if plain == "actions" and isinstance(value, Mapping):
-        return not {_without_signs(str(name)) for name in value} <= ADK_ACTIONS
+        # `Event.model_dump()` writes every field, also those that later versions have and that say nothing.
+        return not {_without_signs(str(name)) for name, held in value.items() if held is not None} <= ADK_ACTIONS
     if plain in _SIGN_KEYS:
         return isinstance(value, (str, list, Mapping))
     if plain in _CALL_KEYS:
