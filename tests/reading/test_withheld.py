@@ -54,6 +54,11 @@ def test_a_deferred_call_does_not_hide_another_one_that_was_made() -> None:
     assert (trajectory.names, len(trajectory.withheld)) == (("refund",), 1)
 
 
+def model_span(number: int, shown: list[dict[str, Any]], said: dict[str, Any]) -> dict[str, Any]:
+    messages = {"gen_ai.input.messages": json.dumps(shown), "gen_ai.output.messages": json.dumps([said])}
+    return span(number, {"gen_ai.operation.name": "chat", **messages}, name="chat gpt-4o")
+
+
 def interrupted_tool(number: int, exception: str = "langgraph.errors.GraphInterrupt") -> dict[str, Any]:
     """A tool of LangGraph or LlamaIndex that asks a person, as OpenInference records it."""
     kind = {"key": "exception.type", "value": {"stringValue": exception}}
@@ -103,6 +108,87 @@ def test_a_graph_that_was_interrupted_inside_of_a_tool_tells_by_spans_which_call
 
     assert (trajectory.calls, [call.name for call in trajectory.withheld]) == ((), ["refund"])
     assert trajectory.calls_recorded
+
+
+APPROVAL = "(Interrupt(value={'action_requests': [{'name': 'refund', 'args': {'n': 7}}]}, id='a'),)"
+QUESTION = "(Interrupt(value='Which card?', id='a'),)"
+
+
+def raised(text: str, kind: str = "langgraph.errors.GraphInterrupt") -> dict[str, Any]:
+    told = {"exception.type": kind, "exception.message": text}
+    held = [{"key": key, "value": {"stringValue": value}} for key, value in told.items()]
+    return {"events": [{"name": "exception", "attributes": held}]}
+
+
+def node(number: int, told: str = "", **more: Any) -> dict[str, Any]:
+    """A node of a graph, with what OpenInference or Langfuse write of it."""
+    langfuse = {"langfuse.observation.status_message": told} if told else {}
+    return span(number, {"input.value": "{}", **langfuse}, name="HumanInTheLoopMiddleware.after_model", **more)
+
+
+def asking(*later: dict[str, Any]) -> Trajectory:
+    """A model asks for a call, and then comes what spans show."""
+    call = {"type": "tool_call", "id": "c1", "name": "refund", "arguments": {"n": 7}}
+    question = {"role": "user", "parts": [{"type": "text", "content": "Refund 7"}]}
+    [trajectory] = read(request(model_span(1, [question], {"role": "assistant", "parts": [call]}), *later))
+    return trajectory
+
+
+@for_each(
+    ("name", "span"),
+    [
+        ("OpenInference", node(2, **raised(APPROVAL))),
+        ("LangSmith", node(2, **raised(f"GraphInterrupt({APPROVAL})Traceback (most", "Exception"))),
+        ("Langfuse", node(2, APPROVAL)),
+        ("OpenLLMetry", node(2, status={"code": 2, "message": APPROVAL})),
+    ],
+)
+def test_calls_before_which_a_graph_asked_for_approval_wait_by_the_spans_of(name: str, span: dict[str, Any]) -> None:
+    trajectory = asking(span)
+
+    assert trajectory.calls == ()
+    assert trajectory.withheld == (WithheldCall("refund", {"n": 7}, "approval was asked for"),)
+    assert trajectory.calls_recorded
+
+
+@for_each(
+    ("why", "spans"),
+    [
+        ("another question may come from inside a tool", [node(2, **raised(QUESTION))]),
+        (
+            "the graph has gone on",
+            [
+                node(2, **raised(APPROVAL)),
+                model_span(3, [], {"role": "assistant", "parts": [{"type": "text", "content": "x"}]}),
+            ],
+        ),
+    ],
+)
+def test_calls_that_an_interrupted_graph_may_have_made_are_not_understood(why: str, spans: list[Any]) -> None:
+    trajectory = asking(*spans)
+
+    assert not trajectory.calls_recorded
+    assert "refund" in trajectory.not_understood
+
+
+def test_calls_that_were_asked_for_after_a_graph_was_interrupted_were_made() -> None:
+    assert asking(node(0, **raised(APPROVAL))).names == ("refund",)
+
+
+@for_each(
+    ("name", "held"),
+    [
+        ("Langfuse", {"langfuse.observation.type": "tool", "langfuse.observation.status_message": QUESTION}),
+        ("LangSmith", {"langsmith.span.kind": "tool"}),
+    ],
+)
+def test_a_tool_that_asks_a_person_was_not_made_by_the_spans_of(name: str, held: dict[str, str]) -> None:
+    asked = raised(f"GraphInterrupt({QUESTION})", "Exception") if name == "LangSmith" else {}
+    args = {"langfuse.observation.input": '{"n": 7}', "gen_ai.tool.name": "refund", "gen_ai.prompt": '{"n": 7}'}
+    [trajectory] = read(request(span(1, {**args, **held}, name="refund", **asked)))
+
+    assert trajectory.calls == ()
+    assert trajectory.withheld == (WithheldCall("refund", {"n": 7}, "approval was asked for"),)
 
 
 ASKED_BY_HAYSTACK = "haystack.agent.hook.human_in_the_loop.strategy"
@@ -448,11 +534,6 @@ def answered_in_spans(answer: str, scope: str, *spans: dict[str, Any]) -> Trajec
     models = [model_span(1, [question], asked), model_span(9, [question, asked, given], done)]
     [trajectory] = read(request(*models, *spans, scope=scope))
     return trajectory
-
-
-def model_span(number: int, shown: list[dict[str, Any]], said: dict[str, Any]) -> dict[str, Any]:
-    messages = {"gen_ai.input.messages": json.dumps(shown), "gen_ai.output.messages": json.dumps([said])}
-    return span(number, {"gen_ai.operation.name": "chat", **messages}, name="chat gpt-4o")
 
 
 @for_each(

@@ -57,6 +57,21 @@ DEFERRALS = {
 
 LangGraph and LlamaIndex call the tool again once they have the answer.
 """
+FOR_APPROVAL = "'action_requests': ["
+"""What an interruption has that asks a person to approve calls (LangChain's `HumanInTheLoopMiddleware`)."""
+_INTERRUPTION = "GraphInterrupt"
+_INTERRUPTED = ("(Interrupt(value=", f"{_INTERRUPTION}((Interrupt(value=")
+"""How a `GraphInterrupt` begins as text, which is all that Langfuse and LangSmith record of it."""
+
+
+def interruption_in(span: Span) -> str:
+    """Return the text of the exception with which LangGraph interrupted a span; empty if it did not."""
+    raised = [event.attributes for event in span.events or () if event.name == "exception"]
+    told = [span.description, span.attributes.get("langfuse.observation.status_message")]
+    told += [each.get("exception.message") for each in raised]
+    found = next((text for text in told if isinstance(text, str) and text.startswith(_INTERRUPTED)), "")
+    is_named = any([str(each.get("exception.type")).endswith(f".{_INTERRUPTION}") for each in raised])
+    return found or (_INTERRUPTION if is_named else "")
 
 
 def callback_input(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:

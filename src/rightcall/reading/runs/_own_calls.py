@@ -19,14 +19,24 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from rightcall._lazy import lazy_pattern
-from rightcall.reading.conventions import ASKED_FOR, ELSEWHERE, REFUSED, Role, agent_name, is_dspy
+from rightcall.reading.conventions import (
+    ASKED_FOR,
+    ELSEWHERE,
+    FOR_APPROVAL,
+    REFUSED,
+    CallShape,
+    Role,
+    agent_name,
+    interruption_in,
+    is_dspy,
+)
 from rightcall.reading.messages import UNCONFIRMED, Exchange, Log, Requests, key_of
 from rightcall.reading.spans import NOTHING, CallRecord, Span, UnparsableError, arguments, object_in, same_but_nulls
 from rightcall.values.trajectory import WithheldCall
 
 if TYPE_CHECKING:
     from ._conversations import Conversations
-    from ._span_tree import ReadSpan
+    from ._span_tree import ReadSpan, Tree
 
 
 # smolagents answers by calling `final_answer`, Pydantic AI by calling its output tool, `final_result`, ADK by calling
@@ -305,7 +315,11 @@ class Wait(msgspec.Struct, frozen=True):
 
 
 def withhold_waiting(
-    records: Sequence[CallRecord], spans: Sequence[ReadSpan], roles: Mapping[int, Role], conversations: Conversations
+    records: Sequence[CallRecord],
+    spans: Sequence[ReadSpan],
+    roles: Mapping[int, Role],
+    conversations: Conversations,
+    tree: Tree,
 ) -> CallRecord | None:
     """Withhold calls that wait for a person, and calls that were rejected; return the first that may have been made."""
     for record in records:
@@ -313,6 +327,7 @@ def withhold_waiting(
             record.withheld = REFUSED
     _doubt_last(records, [span.start_ns for span in spans if roles.get(id(span)) == "model"])
     lost = _withhold_ended(records, _waits_in(spans, roles, conversations))
+    _withhold_interrupted(records, spans, tree)
     unsure = [record for record in records if record.is_asked and _is_unsettled(record)]
     for record in unsure:
         record.withheld = ASKED_FOR  # it is no call that is known to be made
@@ -363,6 +378,32 @@ def _withhold_ended(records: Sequence[CallRecord], waits: Mapping[Any, Wait]) ->
     return CallRecord(untold[0].name or "a tool") if untold else None
 
 
+def _withhold_interrupted(records: Iterable[CallRecord], spans: Sequence[ReadSpan], tree: Tree) -> None:
+    """Withhold calls that only messages show, without a result, if their graph was interrupted after it was asked.
+
+    LangChain's `HumanInTheLoopMiddleware` interrupts a graph before it makes any call of an answer. An interruption for
+    anything else may come from inside a tool while others ran, and after any of them the graph may have gone on, with
+    spans that got lost: then it is not known whether the calls were made.
+    """
+    open_calls = [record for record in records if record.span is None and record.is_open]
+    for span in spans if open_calls else ():
+        told = "" if span.kind.__class__ is CallShape else interruption_in(span)
+        around = tree.enclosing(span) if told else None
+        for record in open_calls if told else ():
+            is_later = None not in (record.asked_ns, span.start_ns) and (record.asked_ns or 0) > (span.start_ns or 0)
+            if record.parent is not around or is_later:
+                continue
+            if FOR_APPROVAL in told and not any([other.kind and _follows(other, span) for other in spans]):
+                record.withheld = ASKED_FOR
+            else:
+                record.is_asked = True
+
+
+def _follows(other: Span, span: Span) -> bool:
+    """Return whether a span began, or may have begun, after another one had ended."""
+    return other.start_ns is None or span.end_ns is None or other.start_ns >= span.end_ns
+
+
 def _apply(wait: Wait, record: CallRecord, is_told_again: bool = False) -> None:
     is_later = wait.precedes(record.span)
     if is_later is None or (wait.has_gone_on and not is_later and not is_told_again):
@@ -387,9 +428,7 @@ def _waits_in(spans: Sequence[ReadSpan], roles: Mapping[int, Role], conversation
 
 def _may_continue(other: Span, span: Span) -> bool:
     """Return whether a span of an agent may continue another span of the same agent, after that one ended."""
-    if other is span or agent_name(other) != agent_name(span):
-        return False
-    return other.start_ns is None or span.end_ns is None or other.start_ns >= span.end_ns
+    return other is not span and agent_name(other) == agent_name(span) and _follows(other, span)
 
 
 def asked_before(records: Iterable[CallRecord], models: Iterable[int | None]) -> CallRecord | None:

@@ -108,7 +108,7 @@ class RunBuilder:
         at_work = with_torn(spans, roles)
         turns = self._given_turns() or turns_in(spans, at_work, tree, conversations.of)
         records, unseen = self._complete(spans, records, turns, tree, conversations)
-        self._not_understood.note_asked(withhold_waiting([*records, *unseen], spans, roles, conversations))
+        self._not_understood.note_asked(withhold_waiting([*records, *unseen], spans, roles, conversations, tree))
         self._note_continued(records, spans, roles)
         asked = self._asked_and_answered(spans, at_work, turns, tree, conversations)
         are_turns_known = turns.is_known and not self._requests.are_turns_doubtful

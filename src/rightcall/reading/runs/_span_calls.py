@@ -9,6 +9,7 @@ from typing import Any
 from rightcall._lazy import lazy_pattern
 from rightcall.limits import Limits
 from rightcall.reading.conventions import (
+    ASKED_FOR,
     DEFERRALS,
     MERGED,
     REFUSED,
@@ -19,6 +20,7 @@ from rightcall.reading.conventions import (
     convention_by_attributes,
     has_lost_mark,
     has_value,
+    interruption_in,
     is_dspy,
     is_like_call,
     is_named_like_call,
@@ -181,8 +183,8 @@ def _record_of(span: Span, shape: CallShape, limits: Limits) -> CallRecord | Non
         _read_events(record, convention, attributes, events, limits)
     if span.failed or events or record.failed or shape.may_fail:
         read_error(record, convention, span, events)
-    if DEFERRAL in attributes or record.failed:
-        record.withheld = _deferral(attributes, events)
+    if DEFERRAL in attributes or record.failed or record.output is NOTHING:
+        record.withheld = _deferral(span, events)
     return record if not convention.decision else _decided(record, span, attributes.get(convention.decision))
 
 
@@ -196,13 +198,15 @@ def _decided(record: CallRecord, span: Span, decision: Any) -> CallRecord | None
     return record
 
 
-def _deferral(attributes: Mapping[str, Any], events: Iterable[Event]) -> str:
+def _deferral(span: Span, events: Iterable[Event]) -> str:
     """Return why a call was deferred instead of made (Pydantic AI, LangGraph), or an empty text."""
-    named = attributes.get(DEFERRAL)
+    named = span.attributes.get(DEFERRAL)
     raised = [event.attributes.get("exception.type") for event in events if event.name == "exception"]
     for name in [f"{_EXCEPTIONS}{named}", *raised]:
         if isinstance(name, str) and name in DEFERRALS:
             return DEFERRALS[name]
+    if interruption_in(span):
+        return ASKED_FOR
     return f"deferred: {named[:200]}" if isinstance(named, str) and named else ""
 
 
