@@ -104,8 +104,18 @@ def test_a_run_that_made_no_call_is_a_run_and_the_creation_of_an_agent_is_none()
     assert [trajectory.names for trajectory in read(document)] == [("a",), ()]
 
 
-def test_traces_of_one_conversation_are_one_run() -> None:
-    agent = {"gen_ai.operation.name": "invoke_agent", "gen_ai.conversation.id": "c1"}
+@pytest.mark.parametrize(
+    "key",
+    [
+        "gen_ai.conversation.id",
+        "langsmith.metadata.thread_id",
+        "langsmith.metadata.session_id",
+        "langsmith.metadata.conversation_id",
+        "langfuse.trace.metadata.thread_id",
+    ],
+)
+def test_traces_of_one_conversation_are_one_run(key: str) -> None:
+    agent = {"gen_ai.operation.name": "invoke_agent", key: "c1"}
     other: dict[str, Any] = {"traceId": "f" * 32}
     document = request(span(1, agent), call(2, "a", parent=1), span(3, agent, **other), call(4, "b", parent=3, **other))
 

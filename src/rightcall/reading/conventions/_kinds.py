@@ -251,6 +251,11 @@ SESSION_KEYS = (
     "traceloop.association.properties.session_id",
     "traceloop.association.properties.thread_id",
     "langsmith.trace.session_id",
+    # LangSmith's threads are told by metadata, and LangGraph's thread is among it ("Configure threads").
+    "langsmith.metadata.session_id",
+    "langsmith.metadata.conversation_id",
+    "langsmith.metadata.thread_id",
+    "langfuse.trace.metadata.thread_id",
 )
 """Attributes with the id of a session."""
 
