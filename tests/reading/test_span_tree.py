@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from typing import Any
 
@@ -30,6 +31,40 @@ def made_inside(trajectory: Trajectory) -> dict[str, str | None]:
 
 def until(microseconds: int) -> dict[str, Any]:
     return {"endTimeUnixNano": str(microseconds * 1000)}
+
+
+@for_each(
+    ("name", "held"),
+    [
+        ("OpenInference", {"metadata": '{"langgraph_node": "tools", "lc_agent_name": "billing"}'}),
+        ("OpenLLMetry", {"traceloop.association.properties.lc_agent_name": "billing"}),
+        ("LangSmith", {"langsmith.metadata.lc_agent_name": "billing"}),
+        ("Langfuse", {"langfuse.observation.metadata.lc_agent_name": '"billing"'}),
+    ],
+)
+def test_the_agent_of_a_call_is_the_one_that_langchain_names_in_what_it_runs(name: str, held: dict[str, str]) -> None:
+    node = span(2, {"input.value": "{}", **held}, parent=1, name="tools", **until(9))
+    found = one(span(1, AGENT, **until(9)), node, call(3, "refund", parent=2))
+
+    assert [each.agent for each in found.calls] == ["billing"]
+
+
+@for_each("metadata", ['{"lc_agent_name": 7}', '["lc_agent_name"]', '{"lc_agent_name": ""}', "lc_agent_name", "{}"])
+def test_metadata_that_names_no_agent_leaves_the_one_around_a_call(metadata: str) -> None:
+    node = span(2, {"input.value": "{}", "metadata": metadata}, parent=1, name="tools", **until(9))
+    found = one(span(1, AGENT, **until(9)), node, call(3, "refund", parent=2))
+
+    assert [each.agent for each in found.calls] == ["inner"]
+
+
+def test_a_call_that_only_the_answer_of_a_model_shows_is_of_the_agent_around_the_model() -> None:
+    asked = [{"role": "user", "parts": [{"type": "text", "content": "Refund 7"}]}]
+    said = [{"role": "assistant", "parts": [{"type": "tool_call", "id": "c", "name": "refund", "arguments": {}}]}]
+    held = {"gen_ai.input.messages": json.dumps(asked), "gen_ai.output.messages": json.dumps(said)}
+    model = span(2, {"gen_ai.operation.name": "chat", **held}, parent=1, name="chat m")
+    found = one(span(1, AGENT, **until(9)), model)
+
+    assert [(each.name, each.agent) for each in found.calls] == [("refund", "inner")]
 
 
 def test_a_call_inside_another_knows_it_though_no_agent_was_recorded() -> None:

@@ -24,6 +24,7 @@ from ._kinds import (
     Kind as Kind,
     Role as Role,
     Shape as Shape,
+    agent_in_metadata as agent_in_metadata,
     agent_name as agent_name,
     groups_of as groups_of,
     has_lost_mark as has_lost_mark,

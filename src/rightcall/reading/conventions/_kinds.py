@@ -184,6 +184,11 @@ _BY_SPAN = ("openinference.span.kind", "langfuse.observation.type", "mlflow.span
 _OPERATION = "gen_ai.operation.name"
 """If a span has this attribute, a server may have added those of `_BY_SPAN`, and the span's name is not the agent's."""
 
+_LANGCHAIN = "lc_agent_name"
+"""The key of the agent's name in the metadata that `create_agent` of LangChain gives to all that it runs."""
+_METADATA = ("traceloop.association.properties.", "langsmith.metadata.", "langfuse.observation.metadata.")
+"""How OpenLLMetry, LangSmith and Langfuse write metadata, key by key; OpenInference writes one object."""
+
 _ANY = frozenset({"agent", "Agent", "LangGraph", "Agent workflow", "AgentExecutor"})
 _LOGFIRE = "Agent run: {name!r}"
 
@@ -202,6 +207,16 @@ def agent_name(span: Span) -> str | None:
     if isinstance(entity, str) and entity and span.name not in ("", entity) and not _is_workflow(span):
         return entity
     return _name_in(span)
+
+
+def agent_in_metadata(attributes: Mapping[str, Any]) -> str | None:
+    """Return the agent that LangChain's `create_agent` names in the metadata of everything it runs; None if none."""
+    names = attributes.keys()
+    held = [attributes.get(f"{prefix}{_LANGCHAIN}") for prefix in _METADATA if f"{prefix}{_LANGCHAIN}" in names]
+    if not held and "metadata" in names and _LANGCHAIN in str(attributes.get("metadata")):
+        held = [object_in(attributes.get("metadata")).get(_LANGCHAIN)]
+    name = held[0] if held else None
+    return name.strip('"') or None if isinstance(name, str) else None
 
 
 def _name_in(span: Span) -> str | None:

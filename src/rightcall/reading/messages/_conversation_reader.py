@@ -66,6 +66,7 @@ class ConversationReader:
         self._new: list[CallRecord] = []  # the requests that this conversation is the first to show
         self.thread: Hashable = None  # identifies the conversation by its first messages
         self.shown: int | None = None  # how many requests were known before the model answered
+        self.agent: str | None = None  # whose answer is read
         self.doubts: frozenset[int] = frozenset()
         """Positions of messages that may or may not be from before the run."""
 
@@ -218,6 +219,7 @@ class ConversationReader:
             is_past = requests.is_shown_again(context, turn, self._shown_in)
             known = requests.keep(call, key, context, use, is_past, self.thread)
             known.group = self._group if call.step is not None else None
+            known.agent = known.agent or self.agent
             # The span of an agent reports calls requested while it ran: its start is not the time of any of them.
             known.asked_ns = self._start_ns if self.prompted or self.answering else None
             known.answered_ns, known.is_told_later = self._end_ns, self.prompted

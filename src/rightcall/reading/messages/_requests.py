@@ -89,6 +89,7 @@ class Requests:
         end_ns: int | None = None,
         turn: int | None = 0,
         of_model: bool = True,
+        agent: str | None = None,
     ) -> None:
         """Add one conversation of a turn: the input and the output of a model or an agent.
 
@@ -112,6 +113,7 @@ class Requests:
         reading.prompted, reading.answering, reading.shown = False, of_model, len(self.known)
         if not of_model:
             reading.expect_again()
+        reading.agent = agent if of_model else None  # the output of a team has calls of several agents
         reading.take_all(after, [turn] * len(after))
         reading.place_stray_results()
         reading.part_doubtful_groups()

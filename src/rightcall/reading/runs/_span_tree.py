@@ -9,7 +9,7 @@ from itertools import accumulate
 
 import msgspec
 
-from rightcall.reading.conventions import Kind, Role, agent_name
+from rightcall.reading.conventions import Kind, Role, agent_in_metadata, agent_name
 from rightcall.reading.spans import CallRecord, Span
 
 
@@ -208,6 +208,10 @@ class Tree:
         """Return the id of the nearest call, agent or model around a span."""
         return self._surroundings(self._parents.get(span.span_id or "", span.parent_id)).known
 
+    def agent_at(self, span: Span) -> str | None:
+        """Return the agent that a span is of: the one it names itself, or the nearest one around it."""
+        return self._surroundings(span.span_id).agent
+
     def is_known_around(self, span: Span) -> bool:
         """Whether it is known which call is around a span, or that none is."""
         if self.enclosing(span) is not None:
@@ -253,7 +257,8 @@ class Tree:
         is_call = span_id in self._calls
         named = role == "agent" or (role is not None and span.name.startswith(_INVOKED))
         is_hidden = (is_call and span_id in self._busy()) or (isinstance(span, ReadSpan) and span.is_unmarked)
-        agent = (agent_name(span) if named else None) or (None if is_hidden else outer.agent)
+        agent = agent_in_metadata(span.attributes) or (agent_name(span) if named else None)
+        agent = agent or (None if is_hidden else outer.agent)
         is_doubtful = outer.is_doubtful or id(span) in self._doubtful
         known = span_id if role or is_call else outer.known
         # A span that may be a call may have made the calls below it, so it counts like a call here.
