@@ -608,6 +608,22 @@ def test_a_call_of_openai_agents_that_was_approved_is_made_once(scope: str) -> N
     assert trajectory.calls_recorded is bool(scope)
 
 
+def logfire_tool(number: int, output: str) -> dict[str, Any]:
+    """A tool of OpenAI Agents as Logfire records it: the output is `null` where the span has none."""
+    held = {"logfire.msg_template": "Function: {name}", "name": "refund", "input": '{"n": 7}', "output": output}
+    return span(number, held, name="Function: {name}")
+
+
+def test_a_call_of_openai_agents_that_waits_has_no_output_by_the_spans_of_logfire() -> None:
+    scope = "logfire.openai_agents"
+    [waits] = read(request(span(1, {"gen_ai.operation.name": "chat"}), logfire_tool(3, "null"), scope=scope))
+    approved = answered_in_spans("paid", scope, logfire_tool(3, "null"), logfire_tool(5, "paid"))
+
+    assert (waits.calls, waits.calls_recorded) == ((), False)
+    assert "may only have waited for a person" in waits.not_understood
+    assert [(call.span_id, call.output) for call in approved.calls] == [(f"{5:016x}", "paid")]
+
+
 def test_one_of_two_spans_without_a_result_may_be_a_question() -> None:
     trajectory = answered_in_spans("paid", OPENAI_AGENTS, approved_tool(3, None), approved_tool(5, None))
 

@@ -229,6 +229,11 @@ def mcp_result(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> A
     return content_blocks(value, call, attributes)
 
 
+def logfire_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
+    """Leave out the `null` that Logfire writes where a span of OpenAI Agents ended without an output."""
+    return NOTHING if value is None or value == "null" else value
+
+
 def openai_agents_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Unwrap OpenAI Agents' `ToolOutputText`, which tools of MCP servers return; the model gets its text."""
     is_theirs = call.span is not None and call.span.scope.endswith("openai_agents")

@@ -27,6 +27,7 @@ from ._envelopes import (
     langsmith_input,
     langsmith_output,
     llamaindex_output,
+    logfire_output,
     mcp_input,
     mcp_output,
     mcp_result,
@@ -336,6 +337,7 @@ CONVENTIONS = (
         args=("input",),
         output=("output",),
         message=("error",),
+        unwrap_output=(logfire_output,),
     ),
     msgspec.structs.replace(GEN_AI, name="pydantic-ai", marks=(("tool_arguments", None), ("gen_ai.tool.name", None))),
     Convention(
