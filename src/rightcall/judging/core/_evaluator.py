@@ -188,7 +188,9 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
             InputError: the trajectory is not one.
         """
         checked = criteria if isinstance(criteria, Criteria) else self.criteria(criteria)
-        plan = self.plan(checked)
+        plan: PlanT | None = checked.plans.get(self)
+        if plan is None:
+            plan = self.plan(checked)
         if not isinstance(trajectory, Trajectory):
             trajectory = Trajectory.of(trajectory, limits=self.limits)
         started = perf_counter()
@@ -199,13 +201,14 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
                 raise LimitError(f"{max(len(trajectory.calls), plan.size):,} calls; the limit is {self._most_calls:,}")
             # The frameworks' own calls count only if they are expected, hence the names.
             selection = select(trajectory, checked, plan.names)
-            measure = self.measure if selection.doubts is None or not self.reads_calls else self._measure_in_doubt
             # Entering a budget takes a tenth of the time of a plain comparison, which needs none.
             if getattr(plan, "spends", False):
                 with Budget(self.limits.steps):
-                    measured = measure(selection, plan)
+                    measured = self._measure(selection, plan)
+            elif selection.doubts is None:
+                measured = self.measure(selection, plan)
             else:
-                measured = measure(selection, plan)
+                measured = self._measure(selection, plan)
             if selection.suspected:
                 measured = _with_suspected(measured, selection.suspected)
         except LimitError as problem:
@@ -273,9 +276,11 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         """Return bounds that surely hold, if there are too many ways to fill in what the trace leaves open."""
         return Measurement(0.0, 1.0, Explained())
 
-    def _measure_in_doubt(self, selection: Selection, plan: PlanT) -> Measurement:
+    def _measure(self, selection: Selection, plan: PlanT) -> Measurement:
+        if selection.doubts is None or not self.reads_calls:
+            return self.measure(selection, plan)
         bounds = self.bound(selection, plan)
-        if selection.doubts is None or (bounds.low >= self._threshold) == (bounds.high >= self._threshold):
+        if (bounds.low >= self._threshold) == (bounds.high >= self._threshold):
             return bounds
         # A finding of one of many ways to fill in the trace would be a guess: report what is not known instead.
         return msgspec.structs.replace(bounds, account=_InDoubt(bounds.account, selection.doubts.reasons))
