@@ -296,7 +296,7 @@ class LiveRuns:
         made: list[ToolCall] = []
         layers: set[str] = set()
         latest, trace_id, good = -1, None, None
-        plan_of = self._plans.of_live
+        plan_of, decoded = self._plans.of_live, self._plans.decoded
         for span in spans:
             title, start, end, status, parent, context, scope, events, held = read(span)
             if (
@@ -312,14 +312,13 @@ class LiveRuns:
             ):
                 return None
             good = status  # spans of which nothing was said share one
-            if held.__class__ is not dict:
-                held = held.copy()  # a dict: the SDK's own mapping takes a lock for each value
-            plan = plan_of(span, held)
+            held = held if held.__class__ is dict else held.copy()  # the SDK's own mapping takes a lock for each value
+            known = decoded.get(tuple(held))
+            plan = (known and known.only) or plan_of(span, held)
             if plan is None:
                 return None
             scope = scope.name if scope else ""
-            times = start, end
-            call = self._quickly(title, plan, held, scope, context, times) or self._by_plan(span, plan)
+            call = self._quickly(title, plan, held, scope, context, start, end) or self._by_plan(span, plan)
             if call is None:
                 return None
             made.append(call)
@@ -343,7 +342,8 @@ class LiveRuns:
         value: Mapping[str, Any],
         scope: str,
         context: Any,
-        times: tuple[int, int],
+        start: int,
+        end: int,
     ) -> ToolCall | None:
         """Read a call whose arguments and output are texts, without a `Span`; None if it is not as plain as that."""
         name, given, returned = plan.values(value)
@@ -373,7 +373,6 @@ class LiveRuns:
         odd = is_text and reads_like_error(output)
         args, tool_id, call_id, agent = call.args, call.tool_id, call.call_id, call.agent
         own = self._span_id(context) if context else None
-        start, end = times
         return ToolCall(
             name, args, output, None, None, None, tool_id, call_id, own, None, agent, start, end, "span", odd
         )
