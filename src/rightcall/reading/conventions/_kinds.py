@@ -234,8 +234,8 @@ def _name_in(span: Span) -> str | None:
 
 def is_graph_node(span: Span) -> bool:
     """Whether a span is of a node of a LangGraph graph, or inside of one."""
-    attributes = span.attributes
-    return _NODE in str(attributes.get("metadata", "")) or any([key.endswith(_NODE) for key in attributes])
+    attributes, names = span.attributes, span.attributes.keys()
+    return _NODE in str(attributes.get("metadata", "")) or any([key.endswith(_NODE) for key in names])
 
 
 def is_unmarked(span: Span) -> bool:
