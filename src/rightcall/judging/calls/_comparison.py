@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, compress, count, islice, repeat
 from operator import add
+from sys import maxsize
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -61,6 +62,8 @@ MOST_FINDINGS = 30
 _MOST_NAMES = 1_000
 _LONGEST_NAME = 100
 _SIMILAR = 0.75
+_NO_MORE = maxsize
+"""After the last call that is not paired."""
 
 
 def unexplained(low: float, high: float, longest: int, limits: Limits) -> Measurement:
@@ -147,8 +150,9 @@ class Comparison:
         self.patterns = patterns
         self.positions: Sequence[int] = selection.positions or range(len(selection.calls))
         self._differences: dict[tuple[int, int], tuple[Difference, ...]] = {}
-        # The most bytes that all differences so far can take: nearly always that shows that everything fits.
-        self._bytes = 0
+        # The most bytes that all names and all differences so far can take: nearly always everything fits by that.
+        length = len("".join(expected))
+        self._bytes = _ESCAPED * (length + (length if self._is_as_expected else len("".join(selection.names))))
 
     @property
     def aligned(self) -> Lines:
@@ -180,48 +184,59 @@ class Comparison:
         most = self.room // LEAST
         if self._is_as_expected:
             return self._all_as_expected(most)
-        size = len(self.aligned if self._named is None else self._named)
-        if size <= most:
-            steps = self._steps(most)
-            if self._number_with_room(steps) == size:
-                return Alignment(tuple(steps))
         named = self._named
-        steps = self._steps(most, quiet=True) if named is None else named.telling(self.positions, most)
+        aligned = self.aligned if named is None else None
+        size = len(named or ()) if aligned is None else len(aligned.columns) + len(aligned.left)
+        if size <= most:
+            steps = self._steps(aligned or self.aligned, most)
+            if self._bytes + LEAST * size <= self.room or self._number_with_room(steps) == size:
+                return Alignment(tuple(steps))
+        steps = self._steps(self.aligned, most, quiet=True) if named is None else named.telling(self.positions, most)
         steps = steps[: self._number_with_room(steps)]
         return Alignment(tuple(steps), size - len(steps))
 
-    def _steps(self, most: int, *, quiet: bool = False) -> list[Step]:
+    def _steps(self, aligned: Lines, most: int, *, quiet: bool = False) -> list[Step]:
         """Return the first lines as steps.
 
         If `quiet`, leave out every match but the one right before a missing call, whose position it shows.
         """
-        aligned, expected, positions = self.aligned, self.expected, self.positions
-        columns, matched, in_place, extras = aligned.columns, aligned.matched, aligned.in_place, aligned.extras()
+        expected, positions, names = self.expected, self.positions, self.selection.names
+        columns, matched, in_place = aligned.columns, aligned.matched, aligned.in_place
         last = len(columns) - 1
         steps: list[Step] = []
+        extras = iter(aligned.left[:most])
+        extra = next(extras, _NO_MORE)
         for index, column in enumerate(columns):
-            if index in extras:
-                steps += map(self._extra, extras[index][:most])
-            if quiet and len(steps) >= most:
-                return steps[:most]
-            if column < 0:
+            if column in in_place:
+                while extra < column:
+                    steps.append(Step("extra", names[extra], None, positions[extra]))
+                    extra = next(extras, _NO_MORE)
+                if matched[index] < 0:
+                    steps.append(self._mismatch(index, column, out_of_place=False))
+                elif not quiet or (index < last and columns[index + 1] < 0):
+                    steps.append(Step("match", expected[index], index, positions[column]))
+            elif column < 0:
                 steps.append(Step("missing", expected[index], index))
             elif matched[index] < 0:
-                found, is_moved = self.differences(index, column), column not in in_place
-                steps.append(Step("mismatch", expected[index], index, positions[column], found, is_moved))
-            elif column not in in_place:
+                steps.append(self._mismatch(index, column, out_of_place=True))
+            else:
                 steps.append(Step("moved", expected[index], index, positions[column], (), True))
-            elif not quiet or (index < last and columns[index + 1] < 0 and index + 1 not in extras):
-                steps.append(Step("match", expected[index], index, positions[column]))
-        if len(columns) in extras:
-            steps += map(self._extra, extras[len(columns)][:most])
+            if quiet and len(steps) >= most:
+                return steps[:most]
+        while extra < _NO_MORE:
+            steps.append(Step("extra", names[extra], None, positions[extra]))
+            extra = next(extras, _NO_MORE)
         return steps[:most] if quiet else steps
+
+    def _mismatch(self, index: int, column: int, *, out_of_place: bool) -> Step:
+        differences = self.differences(index, column)
+        return Step("mismatch", self.expected[index], index, self.positions[column], differences, out_of_place)
 
     def _extra(self, column: int) -> Step:
         return Step("extra", self.selection.names[column], None, self.positions[column])
 
     def _number_with_room(self, steps: Sequence[Step]) -> int:
-        if self._bytes + self._most_of_names() + len(steps) * LEAST <= self.room:
+        if self._bytes + len(steps) * LEAST <= self.room:
             return len(steps)
         names = [step.name for step in steps]
         text = "".join(names)
@@ -233,7 +248,8 @@ class Comparison:
     def _all_as_expected(self, most: int) -> Alignment:
         """Return the steps of calls that are exactly the expected ones; only their number if there are too many."""
         size = len(self.expected)
-        if size > most or weight("".join(self.expected)) + LEAST * size > self.room:
+        is_small = self._bytes + LEAST * size <= self.room
+        if size > most or not (is_small or weight("".join(self.expected)) + LEAST * size <= self.room):
             return Alignment((), size)
         steps = map(Step, repeat("match"), self.expected, range(size), self.positions)  # type: ignore[arg-type]
         return Alignment(tuple(steps))
@@ -252,14 +268,10 @@ class Comparison:
                 call = self._explained_call(index, columns[index])
                 size += weight(call.text)
             calls.append(call)
-        if self._bytes + size + self._most_of_names() + len(calls) * (LEAST + _PAIRED) > self.room:
+        if self._bytes + size + len(calls) * (LEAST + _PAIRED) > self.room:
             sizes = [weight(call.name) + weight(call.text) + size_of(call.differences) for call in calls]
             calls = calls[: fitting(sizes, self.room)]
         return calls, len(expected) - len(calls)
-
-    def _most_of_names(self) -> int:
-        """The most bytes that the names of all calls take as JSON, each expected and each actual one once."""
-        return _ESCAPED * (len("".join(self.expected)) + len("".join(self.selection.names)))
 
     def differences(self, index: int, column: int) -> tuple[Difference, ...]:
         """Return where an actual call differs from an expected one."""

@@ -458,17 +458,19 @@ class TrajectoryAccount(msgspec.Struct):
         """Whether there may be differences to look for."""
         return len(self.judged) > 1 or not self.judged[0].as_expected
 
-    @property
-    def comparisons(self) -> list[Comparison]:
-        """The comparison of each turn, made on first use."""
-        if self.made is None and self.read:
-            self.made = [compare_reading(turn, self.plan.match_type, self._limits()) for turn in self.read]
-        elif self.made is None:
-            self.made = [
-                compare_turn(turn.expected, turn.selection, self.plan.match_type, self._limits(), judged)
-                for turn, judged in zip(self.turns, self.judged, strict=True)
-            ]
-        return self.made or []
+    def compared(self) -> list[Comparison]:
+        """Return the comparison of each turn, made on first use."""
+        if self.made is not None:
+            return self.made
+        limits, match_type = self._limits(), self.plan.match_type
+        made: list[Comparison] = []
+        for place, turn in enumerate(self.turns):
+            if self.read:
+                made.append(compare_reading(self.read[place], match_type, limits))
+            else:
+                made.append(compare_turn(turn.expected, turn.selection, match_type, limits, self.judged[place]))
+        self.made = made
+        return made
 
     def _limits(self) -> Limits:
         """Return the limits of one turn: all turns together have the room of one result."""
@@ -478,10 +480,9 @@ class TrajectoryAccount(msgspec.Struct):
 
     def justify(self) -> Justification:
         """Return the rule that was applied, and the result of each turn."""
-        scores = [
-            TurnScore(turn.number, judged.low, comparison.alignment())
-            for turn, judged, comparison in zip(self.turns, self.judged, self.comparisons, strict=True)
-        ]
+        scores: list[TurnScore] = []
+        for place, comparison in enumerate(self.compared()):
+            scores.append(TurnScore(self.turns[place].number, self.judged[place].low, comparison.alignment()))
         return ToolTrajectoryEvaluatorJustification(
             match_type=self.plan.match_type, args_match=self.plan.args_match, turns=scores
         )
@@ -495,7 +496,7 @@ class TrajectoryAccount(msgspec.Struct):
             missing=match_type != "SUBSET",
         )
         subjects = [self._subject(turn.number) for turn in self.turns]
-        pairs = zip(self.comparisons, subjects, strict=True)
+        pairs = zip(self.compared(), subjects, strict=True)
         found = [finding for comparison, subject in pairs for finding in self._found(comparison, rule, subject)]
         more = len(found) - MOST_FINDINGS
         return (*found[:MOST_FINDINGS], Finding(found[-1].code, f"… and {more:,} more")) if more > 0 else tuple(found)
