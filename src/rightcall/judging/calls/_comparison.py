@@ -83,7 +83,6 @@ def compare_calls(
     selection: Selection,
     limits: Limits,
     relation: Relation | None = None,
-    *,
     as_expected: bool = False,
 ) -> Comparison:
     """Compare expected calls with the selected ones.
@@ -212,13 +211,15 @@ class Comparison:
                     steps.append(Step("extra", names[extra], None, positions[extra]))
                     extra = next(extras, _NO_MORE)
                 if matched[index] < 0:
-                    steps.append(self._mismatch(index, column, out_of_place=False))
+                    found = self.differences(index, column)
+                    steps.append(Step("mismatch", expected[index], index, positions[column], found))
                 elif not quiet or (index < last and columns[index + 1] < 0):
                     steps.append(Step("match", expected[index], index, positions[column]))
             elif column < 0:
                 steps.append(Step("missing", expected[index], index))
             elif matched[index] < 0:
-                steps.append(self._mismatch(index, column, out_of_place=True))
+                found = self.differences(index, column)
+                steps.append(Step("mismatch", expected[index], index, positions[column], found, True))
             else:
                 steps.append(Step("moved", expected[index], index, positions[column], (), True))
             if quiet and len(steps) >= most:
@@ -227,10 +228,6 @@ class Comparison:
             steps.append(Step("extra", names[extra], None, positions[extra]))
             extra = next(extras, _NO_MORE)
         return steps[:most] if quiet else steps
-
-    def _mismatch(self, index: int, column: int, *, out_of_place: bool) -> Step:
-        differences = self.differences(index, column)
-        return Step("mismatch", self.expected[index], index, self.positions[column], differences, out_of_place)
 
     def _extra(self, column: int) -> Step:
         return Step("extra", self.selection.names[column], None, self.positions[column])
@@ -266,7 +263,7 @@ class Comparison:
                 call = ExplainedCall(expected[index], True, f"paired with call {position + 1}", position)
             else:
                 call = self._explained_call(index, columns[index])
-                size += weight(call.text)
+                size += _ESCAPED * len(call.text)
             calls.append(call)
         if self._bytes + size + len(calls) * (LEAST + _PAIRED) > self.room:
             sizes = [weight(call.name) + weight(call.text) + size_of(call.differences) for call in calls]

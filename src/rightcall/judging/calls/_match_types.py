@@ -89,7 +89,7 @@ def compare_turn(
     """The comparison behind the score of a turn."""
     if match_type in IN_SEQUENCE and selection.free:
         selection = _arrangements(expected, selection, limits)[0]
-    return compare_calls(expected, selection, limits, judged.relation, as_expected=judged.as_expected)
+    return compare_calls(expected, selection, limits, judged.relation, judged.as_expected)
 
 
 def _match_in_sequence(expected: ExpectedCalls, selection: Selection, match_type: MatchType, limits: Limits) -> Judged:

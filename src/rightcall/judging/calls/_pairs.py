@@ -208,9 +208,7 @@ class PairingAccount(ComparisonAccount):
     def compare(self) -> Comparison:
         """The alignment of the calls."""
         relation = self.paired.relation
-        return compare_calls(
-            self.plan.expected, self.selection, self.evaluator.limits, relation, as_expected=relation is None
-        )
+        return compare_calls(self.plan.expected, self.selection, self.evaluator.limits, relation, relation is None)
 
     def justify(self) -> Justification:
         """The evaluator's own details."""
