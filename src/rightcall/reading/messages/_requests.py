@@ -115,6 +115,7 @@ class Requests:
             reading.expect_again()
         reading.agent = agent if of_model else None  # the output of a team has calls of several agents
         reading.take_all(after, [turn] * len(after))
+        reading.agent = None  # the reader may read on in a later prompt
         reading.place_stray_results()
         reading.part_doubtful_groups()
         self._last_prompt.add_answer(after)
