@@ -525,9 +525,14 @@ def test_an_output_whose_type_is_lost_is_not_known(mark: str | None) -> None:
     assert output({"type": None, "total": 3}) == ({"type": None, "total": 3}, False)
 
 
-def test_a_function_whose_type_is_lost_may_be_a_call() -> None:
-    given = {"langfuse.observation.input": '{"args": [7], "kwargs": {}}'}
-
+@for_each(
+    "given",
+    [
+        {"langfuse.observation.input": '{"args": [7], "kwargs": {}}'},
+        {"langfuse.observation.input": '{"n": 7}', "langfuse.observation.metadata.tool_call_id": "c1"},
+    ],
+)
+def test_a_function_or_a_tool_whose_type_is_lost_may_be_a_call(given: dict[str, str]) -> None:
     kept = read_one(span(1, given | {"langfuse.observation.type": "tool"}, name="refund", **TIMES))
     lost = read_one(span(1, given, name="refund", **TIMES), call(2, "pay"))
 

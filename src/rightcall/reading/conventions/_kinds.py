@@ -498,10 +498,11 @@ def has_lost_mark(span: Span) -> bool:
         return "mlflow.spanType" not in keys
     if _UIPATH in keys and str(attributes.get(_UIPATH)).startswith("function_call"):
         return object_in(attributes.get("output.value")).keys() == {"content"}
-    if _LANGFUSE_INPUT not in keys or "langfuse.observation.type" in keys:
+    if "langfuse.observation.type" in keys:
         return False
-    held = attributes.get(_LANGFUSE_INPUT)
-    return isinstance(held, str) and held.startswith('{"args"') and '"kwargs"' in held
+    held = attributes.get(_LANGFUSE_INPUT) if _LANGFUSE_INPUT in keys else None
+    is_function = isinstance(held, str) and held.startswith('{"args"') and '"kwargs"' in held
+    return is_function or "langfuse.observation.metadata.tool_call_id" in keys
 
 
 def _is_copied(span: Span) -> bool:
