@@ -390,7 +390,7 @@ def _of_vercel(step: dict[str, Any]) -> list[Any] | None:
     """
     if isinstance(step.get("content"), list):
         return [{"role": "assistant", "content": step["content"]}]
-    if not isinstance(step.get("toolCalls"), list):
+    if "toolCalls" not in step or not isinstance(step["toolCalls"] or [], list):
         return None
     return [{"role": "assistant", **{key: held for key, held in step.items() if key not in _ABOUT_STEP}}]
 
