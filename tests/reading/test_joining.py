@@ -353,6 +353,23 @@ def test_the_bytes_of_several_documents_are_one_source() -> None:
     assert [made.names for made in read(documents, grouping="file")] == [("a", "b")]
 
 
+@pytest.mark.parametrize(
+    "key", ["output.value", "traceloop.entity.output", "langfuse.observation.output", "gen_ai.completion"]
+)
+def test_the_state_of_a_graph_tells_the_result_that_no_model_was_shown(key: str) -> None:
+    told = "Returning structured response: n=1"
+    message = {"type": "tool", "content": told, "name": "Answer", "tool_call_id": "c1", "status": "success"}
+    state = {"messages": [{"type": "human", "content": "go"}, message]}
+    returned = {"outputs": state} if key.startswith("traceloop") else state
+    user = [{"role": "user", "parts": [{"type": "text", "content": "go"}]}]
+    output = json.dumps(asked(("c1", "Answer", {"n": 1})))
+    model = {**CHAT, "gen_ai.input.messages": json.dumps(user), "gen_ai.output.messages": output}
+
+    [found] = read_one(span(1, {key: json.dumps(returned)}), span(2, model, parent=1)).calls
+
+    assert (found.output, found.internal) == (told, True)
+
+
 def test_the_same_request_without_an_id_is_one_however_often_it_is_repeated() -> None:
     def question(*names: str) -> list[dict[str, Any]]:
         parts = [{"type": "tool_call", "name": name, "arguments": {}} for name in names]

@@ -204,6 +204,7 @@ class RunBuilder:
         if not said and not self.logs and len(records) == len(spans):
             return without_questions(records, self._requests)[0], []
         conversations.add_to(self._requests, turns, tree, self._not_understood)
+        conversations.take_states(self._requests)
         self._requests.withhold_refused()
         for each in said:
             self._read_log(each)
