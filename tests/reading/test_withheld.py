@@ -544,6 +544,8 @@ def answered_in_spans(answer: str, scope: str, *spans: dict[str, Any]) -> Trajec
         ("openinference.instrumentation.agno", "Function call was rejected by the user"),
         ("openinference.instrumentation.agno", "Tool call was rejected"),
         ("openinference.instrumentation.langchain", "User rejected the tool call for `refund` with reason: no"),
+        ("openinference.instrumentation.langchain", "Tool call limit exceeded. Do not make additional tool calls."),
+        ("langsmith", "Tool call limit exceeded. Do not call 'refund' again."),
         ("strands.telemetry.tracer", "tool cancelled by user"),
         ("agent_framework", "Error: Tool call invocation was rejected by user."),
         ("", DENIED_BY_DEFAULT),

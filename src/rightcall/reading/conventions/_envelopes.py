@@ -382,8 +382,8 @@ def _text(value: Any) -> str | None:
 
 
 # What frameworks write for the model when a tool raises, where the span does not show it. The phrases depend on their
-# versions: LangGraph's ToolNode ("Error: … Please fix your mistakes."), Pydantic AI ("Fix the errors and try again."),
-# OpenAI Agents ("An error occurred while running the tool").
+# versions: LangGraph's ToolNode ("Error: … Please fix your mistakes."), Pydantic AI ("Fix the errors and try again.",
+# "Unknown tool name: 'x'. Available tools: …"), OpenAI Agents ("An error occurred while running the tool").
 _PHRASES = lazy_pattern(
     r"\s*(?:"
     r"Error: "
@@ -392,6 +392,7 @@ _PHRASES = lazy_pattern(
     r"|Tool execution failed"
     r"|Failed to (?:execute|invoke|call) tool"
     r"|Tool '[^']*' (?:not found|does not exist)"
+    r"|Unknown tool name: '"
     r"|(?:Error|Exception) in tool"
     r"|ToolException\b"
     r"|Traceback \(most recent call last\)"

@@ -28,7 +28,7 @@ _BEGINNINGS = {
         r"|PreToolUse:\S{1,200} hook error: \[|Hook PreToolUse:\S{1,200} denied this tool",
         re.S,
     ),
-    "LangChain": lazy_pattern("User rejected the tool call for `"),
+    "LangChain": lazy_pattern("User rejected the tool call for `|Tool call limit exceeded\\. Do not "),
     # Some versions of OpenCode write the error as JavaScript prints it.
     "OpenCode": lazy_pattern(
         "(?:Error: )?(?:The user rejected permission |The user has specified a rule which prevents you from )"
@@ -36,7 +36,8 @@ _BEGINNINGS = {
     "OpenAI chat": _BY_AGNO,
     "Bedrock Converse": _BY_STRANDS,
 }
-"""Prefixes of errors that are refusals, by format: Claude Code and its hooks, LangChain's middleware, and others."""
+"""Prefixes of errors that are refusals, by format: Claude Code and its hooks, LangChain's middleware that asks a person
+and the one that limits calls, and others."""
 _SENTENCES = {
     "OpenAI Responses": ("Tool execution was not approved.",),  # OpenAI Agents
     "Goose": (
