@@ -370,6 +370,24 @@ def test_the_state_of_a_graph_tells_the_result_that_no_model_was_shown(key: str)
     assert (found.output, found.internal) == (told, True)
 
 
+def test_tools_asked_for_at_once_are_not_inside_one_another_whatever_their_sub_agents_take() -> None:
+    output = json.dumps(asked(("c1", "research", {"q": 1}), ("c2", "write", {"q": 2})))
+    agent = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "boss"}
+    sub_agent = {**agent, "gen_ai.agent.name": "researcher"}
+    spans = [
+        span(1, agent, endTimeUnixNano="30000"),
+        span(2, {**CHAT, "gen_ai.output.messages": output}, parent=1),
+        executed(3, "research", "c1", '{"q": 1}', parent=1, endTimeUnixNano="20000"),
+        span(4, sub_agent, endTimeUnixNano="15000"),
+        executed(5, "write", "c2", '{"q": 2}', parent=1, endTimeUnixNano="9000"),
+    ]
+
+    assert [(each.name, each.parent_id, each.agent) for each in read_one(*spans).calls] == [
+        ("research", None, "boss"),
+        ("write", None, "boss"),
+    ]
+
+
 def test_the_same_request_without_an_id_is_one_however_often_it_is_repeated() -> None:
     def question(*names: str) -> list[dict[str, Any]]:
         parts = [{"type": "tool_call", "name": name, "arguments": {}} for name in names]

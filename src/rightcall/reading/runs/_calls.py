@@ -329,6 +329,19 @@ def _forget_places(records: list[CallRecord], left: list[CallRecord]) -> None:
                 record.group = None
 
 
+def part_siblings(records: list[CallRecord]) -> None:
+    """Take calls that one message asked for out of one another, where only their times placed one inside the other.
+
+    Of two sub-agents that tools started at once, the one that ran longer seems to hold the other.
+    """
+    for record in records:
+        above = record.parent
+        if above is None or record.group is None or record.group != above.group or not (record.span and above.span):
+            continue
+        if record.span.parent_id == above.span.parent_id:
+            record.parent, record.agent = above.parent, record.agent or above.agent
+
+
 def _unseen(requests: list[CallRecord], records: list[CallRecord], open_records: list[CallRecord]) -> list[CallRecord]:
     """Return the requests that have no span: calls never run, run elsewhere, or all of them if no tool is traced.
 

@@ -22,7 +22,7 @@ from rightcall.reading.spans import (
 )
 from rightcall.values.trajectory import NOT_UNDERSTOOD, NOT_UNDERSTOOD_NOTE, Message, ToolCall, Trajectory
 
-from ._calls import group_by_time, join, may_be_seen_twice, ordered, unsettled, without_duplicates
+from ._calls import group_by_time, join, may_be_seen_twice, ordered, part_siblings, unsettled, without_duplicates
 from ._conversations import Conversations, first_in_other_turn, stop_in_log
 from ._input_output import GivenLog, Kept, asked_and_answered, asked_and_answered_in, run_metadata
 from ._notes import NotUnderstood, Warnings
@@ -214,6 +214,7 @@ class RunBuilder:
         records, unsure = without_questions(records, self._requests)
         self._not_understood.note_asked(unsure)
         unseen = join(records, self._requests) if self._requests.known else []
+        part_siblings(records)
         self._not_understood.note_nameless([record for record in self._requests.made if not record.joined])
         unseen = [record for record in unseen if record.name]
         self._not_understood.note_failed(conversations.withhold_failed(unseen))
