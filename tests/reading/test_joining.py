@@ -154,15 +154,8 @@ def test_of_equal_requests_the_one_with_its_output_is_that_of_a_span() -> None:
     ]
 
 
-@for_each(
-    ("ids", "told"),
-    [
-        ("1", [(None, "turn-1"), ("paid", "turn-1")]),
-        # Which of them the model was told of is known by the output alone.
-        (None, [(None, None), ("paid", "turn-1")]),
-    ],
-)
-def test_a_tool_that_was_tried_again_gave_the_result_of_the_last_try(ids: str | None, told: list[Any]) -> None:
+@for_each("ids", ["1", None])
+def test_a_tool_that_was_tried_again_gave_the_result_of_the_last_try(ids: str | None) -> None:
     tried = executed(3, "pay", ids, "{}", status={"code": 2, "message": "timed out"})
     paid = executed(5, "pay", ids, "{}")
     paid["attributes"].append({"key": "gen_ai.tool.call.result", "value": {"stringValue": "paid"}})
@@ -170,7 +163,7 @@ def test_a_tool_that_was_tried_again_gave_the_result_of_the_last_try(ids: str | 
 
     trajectory = read_one(chat(1, [], request), tried, paid, chat(9, [*request, *answered(("1", "paid"))], []))
 
-    assert [(found.output, found.group) for found in trajectory.calls] == told
+    assert [(found.output, found.group) for found in trajectory.calls] == [(None, "turn-1"), ("paid", "turn-1")]
     assert [found.error for found in trajectory.calls] == ["timed out", None]
 
 
@@ -386,6 +379,31 @@ def test_tools_asked_for_at_once_are_not_inside_one_another_whatever_their_sub_a
         ("research", None, "boss"),
         ("write", None, "boss"),
     ]
+
+
+@pytest.mark.parametrize("call_id", ["c1", None], ids=["with ids", "without ids"])
+def test_a_tool_that_was_tried_again_gives_the_model_the_result_of_its_last_attempt(call_id: str | None) -> None:
+    user = [{"role": "user", "parts": [{"type": "text", "content": "go"}]}]
+    request_of_model = asked(("c1", "t", {"a": 1}))
+    prompt = [*user, *request_of_model, *answered(("c1", "fine"))]
+    models = [
+        span(
+            1,
+            {**CHAT, "gen_ai.input.messages": json.dumps(user), "gen_ai.output.messages": json.dumps(request_of_model)},
+        ),
+        span(9, {**CHAT, "gen_ai.input.messages": json.dumps(prompt)}),
+    ]
+    failed: dict[str, Any] = {"status": {"code": 2, "message": "try later"}}
+    attempts = [executed(number, "t", call_id, '{"a": 1}', **failed) for number in (2, 3)]
+
+    trajectory = read_one(*models, *attempts, executed(4, "t", call_id, '{"a": 1}'), scope="langchain")
+
+    assert [(each.output, each.error) for each in trajectory.calls] == [
+        (None, "try later"),
+        (None, "try later"),
+        ("fine", None),
+    ]
+    assert {(each.turn, each.group) for each in trajectory.calls} == {(0, "turn-1")}
 
 
 def test_the_same_request_without_an_id_is_one_however_often_it_is_repeated() -> None:

@@ -157,15 +157,64 @@ def join(records: list[CallRecord], requests: Requests) -> list[CallRecord]:
     Spans and requests are paired by id, then by name and arguments, those with the same output first, then by name if
     the arguments of one are missing; always in order.
     """
+    left = _join_by_id(records, requests)
+    surplus = _surplus_attempts(left, [request for request in requests.made if not request.joined])
     # A call that was withheld and made later has one request, which is paired with the call that was made.
-    open_records = sorted(_join_by_id(records, requests), key=lambda record: bool(record.withheld))
+    open_records = sorted(left, key=lambda record: bool(record.withheld) or id(record) in surplus)
     # From the most certain key to the least: a step sees only what those before it left unpaired.
     open_requests = [request for request in requests.made if not request.joined]
     open_records, open_requests = _pair_by_output(open_records, open_requests, requests)
     for key in (_context_name_args, _name_args, _name_only):
         open_records, open_requests = _pair(open_records, open_requests, requests, key)
     _forget_places(records, [request for request in open_requests if not request.call_id])
-    return _unseen(open_requests, records, open_records)
+    return _unseen(open_requests, records, _without_attempts(records, open_records))
+
+
+def _surplus_attempts(records: list[CallRecord], requests: list[CallRecord]) -> set[int]:
+    """Return the attempts that failed, by `id()`, as far as there are more calls of some arguments than requests."""
+    if not any([record.failed for record in records]):
+        return set()
+    more = Counter([_name_args(record, None) for record in records])
+    more.subtract([_name_args(request, None) for request in requests])
+    later: dict[Hashable, CallRecord] = {}
+    attempts = []
+    for record in reversed(records):
+        next_one = later.get(_tool_args(record))
+        attempts += [record] if next_one is not None and _is_tried_again(record, next_one) else []
+        later[_tool_args(record)] = record
+    found: set[int] = set()
+    for record in reversed(attempts):
+        more[key := _name_args(record, None)] -= 1
+        found.update([id(record)] if more[key] >= 0 else ())
+    return found
+
+
+def _without_attempts(records: list[CallRecord], left: list[CallRecord]) -> list[CallRecord]:
+    """Return those without a request that are no failed attempt of a later call; attempts get its turn and group."""
+    called: dict[Hashable, list[CallRecord]] = {}
+    unpaired = set(map(id, left))
+    for record in records if left else ():
+        if id(record) not in unpaired:
+            called.setdefault(_tool_args(record), []).append(record)
+    others = []
+    for record in left:
+        later = [found for found in called.get(_tool_args(record), ()) if _is_tried_again(record, found)]
+        if later:
+            record.turn, record.group = later[0].turn, later[0].group
+        else:
+            others.append(record)
+    return others
+
+
+def _is_tried_again(record: CallRecord, later: CallRecord) -> bool:
+    """Whether a call failed, and another one with the same arguments may be the next attempt."""
+    begun = _start(later)
+    is_after = begun is not None and record.span is not None and 0 < end_of_call(record) <= begun
+    return is_after and record.failed and record.agent == later.agent and not have_different_ids(record, later)
+
+
+def _tool_args(record: CallRecord) -> Hashable:
+    return id(record.parent), *_name_args(record, None)
 
 
 def _join_by_id(records: list[CallRecord], requests: Requests) -> list[CallRecord]:
