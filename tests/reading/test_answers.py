@@ -336,6 +336,23 @@ def test_what_is_not_text_speaks_for_the_run_only_at_its_top() -> None:
     assert exchanged(top, span(2, {KIND: "AGENT", **BOTH}, parent=1)) == ("Where is it?", "At home.")
 
 
+def test_a_graph_that_openllmetry_records_in_two_spans_has_the_state_of_the_inner_one() -> None:
+    graph = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "LangGraph"}
+    around = {"tags": [], "metadata": {"thread_id": "t"}, "kwargs": {"name": "LangGraph"}}
+    state = {
+        "traceloop.span.kind": "workflow",
+        "traceloop.entity.input": json.dumps({"inputs": {"topics": ["x", "y"]}, **around}),
+        "traceloop.entity.output": json.dumps({"outputs": {"notes": ["X", "Y"]}, "kwargs": {"tags": []}}),
+    }
+    spans = [
+        span(1, graph, endTimeUnixNano="9000"),
+        span(2, graph | state, parent=1, endTimeUnixNano="8000"),
+        span(3, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "mapper", **BOTH}, parent=2),
+    ]
+
+    assert exchanged(*spans) == ({"topics": ["x", "y"]}, {"notes": ["X", "Y"]})
+
+
 def test_the_question_to_a_model_at_work_is_the_last_that_the_user_asked() -> None:
     worked = [asks_for("look", {}, "1"), gives("ok", "1")]
     answer = says("assistant", "At home.\n")

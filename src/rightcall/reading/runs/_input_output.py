@@ -96,6 +96,7 @@ WITHIN = ("metadata.", "langfuse.trace.metadata.", "langfuse.observation.metadat
 """Prefixes of attributes with metadata that the author of an agent attached to a run."""
 METADATA_KEYS = {f"{prefix}{name}": name for prefix in ("", *WITHIN) for name in TOLD}
 """The attributes that every run keeps in its metadata, with their names there."""
+_AGENT = "gen_ai.agent.name"
 _MOST_MESSAGES = 1_000
 _DEEPEST = 4
 _MOST_VALUES = 200
@@ -170,8 +171,11 @@ class _Speakers:
         self._steps = {id(span) for span in below if around[span.parent_id] > 1 or is_graph_node(span)}
         """Topmost spans that are steps of one that is missing: where an agent was killed, its own span never ends."""
 
-    def found(self, find: Found, order: Order, level: list[ReadSpan] | None = None) -> Any:
-        """Return what `find` finds in the first topmost span by `order`, or in spans that ran at the same time."""
+    def found(self, find: Found, order: Order, level: list[ReadSpan] | None = None, whole: bool = False) -> Any:
+        """Return what `find` finds in the first topmost span by `order`, or in spans that ran at the same time.
+
+        With `whole`, the only span of a level below is that of the same agent as the topmost one.
+        """
         if level is None and len(self._tops) > 1 and not all(map(_is_timed, self._tops)):
             return self._found_in_all(find)
         spans = _beside_the_first(sorted(self._tops if level is None else level, key=order))
@@ -180,10 +184,12 @@ class _Speakers:
             is_known = level is None or bool(span.kind) or id(span) not in self.roles
             found = find(self, span) if is_known else NOTHING
             # Below the topmost spans only text counts: the state of a graph or a tool is not for the user.
-            is_for_user = isinstance(found, str) or (level is None and self._is_top(span))
-            if found is not NOTHING and is_for_user and id(span) not in self._steps:
+            is_top = whole or (level is None and self._is_top(span))
+            if found is not NOTHING and (is_top or isinstance(found, str)) and id(span) not in self._steps:
                 return found
-            found = self.found(find, order, self._inside.get(id(span), []))
+            inside = self._inside.get(id(span), [])
+            is_twice = is_top and len(inside) == 1 and _is_recorded_twice(span, inside[0])
+            found = self.found(find, order, inside, whole=is_twice)
             if found is not NOTHING:
                 return found
         return NOTHING
@@ -250,6 +256,14 @@ class _Speakers:
             seen.add(above)
             above = self._parents.get(above)
         return found
+
+
+def _is_recorded_twice(outer: ReadSpan, inner: ReadSpan) -> bool:
+    """Whether two spans are of one agent: OpenLLMetry has two for a graph of LangGraph, and values on the inner one."""
+    if outer.scope != inner.scope or not KEYS.isdisjoint(outer.attributes.keys()):
+        return False
+    name = outer.attributes.get(_AGENT)
+    return name is not None and name == inner.attributes.get(_AGENT)
 
 
 def _question(speakers: _Speakers, span: ReadSpan) -> Any:
