@@ -241,6 +241,24 @@ def test_what_was_not_recorded_is_not_judged(listen: Listen) -> None:
     assert endpoint.asked == []
 
 
+@pytest.mark.parametrize(
+    ("run", "turns"),
+    [
+        (Trajectory.of([], output="Bye", turn_inputs=["Hi", "Go"]), ["Hello"]),
+        (Trajectory.of([ToolCall("book", {}, "ok", turn=1)], output="Bye"), ["Hello"]),
+        (Trajectory.of([], output="Bye"), ["Hello", "Bye"]),
+    ],
+    ids=["other questions", "calls of another turn", "several answers"],
+)
+def test_the_answer_of_a_run_is_not_judged_as_that_of_one_of_its_turns(
+    listen: Listen, run: Trajectory, turns: list[str]
+) -> None:
+    endpoint = listen(judged())
+
+    assert LlmJudgeOutput().evaluate(run, {"expected_turns": turns}).verdict == "not_measured"
+    assert endpoint.asked == []
+
+
 def strict(question: Question) -> dict[str, Any]:
     return {"reason": "counted", "call": 1, "score": 100 if question.calls == 2 else 0}
 

@@ -95,8 +95,9 @@ class Expected(msgspec.Struct, frozen=True):
     def actual(self, selection: Selection) -> Any:
         """Return the actual answer; `None` if it was not recorded."""
         if self.turn is None or not selection.turn_outputs:
-            is_of_run = self.last and not (self.turn is not None and _has_turns_after(self.turn, selection))
-            return selection.output if is_of_run else None
+            run = selection.trajectory
+            is_earlier = self.turn is not None and run is not None and run.has_turns_after(self.turn)
+            return selection.output if self.last and not is_earlier else None
         return selection.turn_outputs[self.turn] if self.turn < len(selection.turn_outputs) else None
 
 
@@ -219,17 +220,11 @@ def _best(expected: Expected, selection: Selection, threshold: float) -> Scored:
     tried = tried if selection.turn_outputs else [_scored(expected, selection)]
     known = [each for each in tried if each.score is not None]
     best = max(known, key=lambda each: each.score or 0.0, default=tried[-1])
-    is_open = len(known) < len(tried) or (not selection.turn_outputs and _has_turns_after(0, selection))
+    run = selection.trajectory
+    has_others = not selection.turn_outputs and run is not None and run.has_turns_after(0)
+    is_open = len(known) < len(tried) or has_others
     score = None if is_open and (best.score is None or best.score < threshold) else best.score
     return msgspec.structs.replace(best, score=score, turns=len(tried))
-
-
-def _has_turns_after(turn: int, selection: Selection) -> bool:
-    """Return whether the run had turns after this one."""
-    trajectory = selection.trajectory
-    if trajectory is None:
-        return False
-    return len(trajectory.turn_inputs) > turn + 1 or any([(call.turn or 0) > turn for call in trajectory.calls])
 
 
 def _mean(scores: list[float]) -> float:

@@ -358,6 +358,9 @@ class LlmJudgeOutput(JudgeEvaluator[JudgeOutputConfig, JudgeOutputCriteria]):
         if execution.output is None:
             return self.unmeasured(execution, "the final output was not recorded")
         if criteria.expected_turns is not None:
+            run = execution.trajectory
+            if not run.turn_outputs and (len(criteria.expected_turns) > 1 or run.has_turns_after(0)):
+                return self.unmeasured(execution, "the answers of the turns were not recorded")
             return await super().assess(execution, criteria)
         try:
             part_of(execution.output, self.config.target_output_key, self.limits)

@@ -287,6 +287,10 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         def has_internal_calls(self) -> bool:
             """Whether any call is, or may be, made by the framework."""
 
+    def has_turns_after(self, turn: int) -> bool:
+        """Return whether the run had turns after this one, as far as recorded."""
+        return len(self.turn_inputs) > turn + 1 or any([(call.turn or 0) > turn for call in self.calls])
+
     @cached_property
     def has_groups(self) -> bool:
         """Whether neighbouring calls were requested in one message, as far as recorded."""
