@@ -188,6 +188,8 @@ _LANGCHAIN = "lc_agent_name"
 """The key of the agent's name in the metadata that `create_agent` of LangChain gives to all that it runs."""
 _METADATA = ("traceloop.association.properties.", "langsmith.metadata.", "langfuse.observation.metadata.")
 """How OpenLLMetry, LangSmith and Langfuse write metadata, key by key; OpenInference writes one object."""
+_OF_LANGCHAIN = frozenset({"metadata", *[f"{prefix}{_LANGCHAIN}" for prefix in _METADATA]})
+"""The attributes that may name an agent of LangChain."""
 
 _ANY = frozenset({"agent", "Agent", "LangGraph", "Agent workflow", "AgentExecutor"})
 _LOGFIRE = "Agent run: {name!r}"
@@ -212,8 +214,10 @@ def agent_name(span: Span) -> str | None:
 def agent_in_metadata(attributes: Mapping[str, Any]) -> str | None:
     """Return the agent that LangChain's `create_agent` names in the metadata of everything it runs; None if none."""
     names = attributes.keys()
+    if _OF_LANGCHAIN.isdisjoint(names):
+        return None
     held = [attributes.get(f"{prefix}{_LANGCHAIN}") for prefix in _METADATA if f"{prefix}{_LANGCHAIN}" in names]
-    if not held and "metadata" in names and _LANGCHAIN in str(attributes.get("metadata")):
+    if not held and _LANGCHAIN in str(attributes.get("metadata")):
         held = [object_in(attributes.get("metadata")).get(_LANGCHAIN)]
     name = held[0] if held else None
     return name.strip('"') or None if isinstance(name, str) else None

@@ -421,6 +421,8 @@ def hidden_parts(message: Mapping[Any, Any]) -> Iterator[tuple[str, Mapping[str,
         (str(key), held) for key, held in message.items() if isinstance(held, (dict, list)) and key not in DEFINITIONS
     ]
     for _ in range(_CALL_DEPTH):
+        if not level:
+            return
         for place, held in level:
             if isinstance(held, dict) and part_of(held) is not None and _DEFINED.isdisjoint(held):
                 yield place, held

@@ -76,7 +76,8 @@ class ToolCall(msgspec.Struct, frozen=True):
         args: object = self.args
         if not isinstance(name, str) or not name or len(name) > _LONGEST_NAME:
             raise InputError(_bad_name(name))
-        if self.unrecorded is not _NOTHING:
+        unrecorded = self.unrecorded
+        if unrecorded is not _NOTHING and (unrecorded.__class__ is not frozenset or unrecorded):
             self._check_unrecorded()
         if args is UNSET or self.output is UNSET:
             self._mark_unrecorded(args is UNSET, self.output is UNSET)
