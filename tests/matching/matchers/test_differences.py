@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
 
 from rightcall import ToolCall
-from rightcall.matching.matchers import ArgsPolicy, CallPattern, compile_value, value_differences
+from rightcall.matching.matchers import ArgsPolicy, CallPattern, OutputPattern, compile_value, value_differences
 
 VALUES = st.recursive(
     st.sampled_from([0, 1, True, "x", None]),
@@ -78,3 +79,19 @@ def test_a_matcher_of_all_arguments_differs_as_a_whole() -> None:
     [difference] = CallPattern("t", {"$not": {"a": 1}}).differences_from(ToolCall("t", {"a": 1}))
 
     assert (difference.path, difference.actual) == ("$", '{"a": 1}')
+
+
+def test_differences_from_strings_and_numbers_are_those_that_a_walk_finds() -> None:
+    random = Random(7)
+    flat: tuple[Any, ...] = (0, 1, 2, True, False, "", "1", "Zürich ☂", 'a "b"\n', "x" * 200, "x" * 150 + "y")
+    given: tuple[Any, ...] = (*flat, None, 1.0, float("nan"), [], [1], {}, {"n": {"to": [1, True]}})
+    keys = [*"abcdefghijklmnopqrstuvwx", "with space", "ü", "$n", "a.b", "k" * 70]
+    for _ in range(2_000):
+        most = random.choice((3, len(keys)))
+        expected = {key: random.choice(flat) for key in random.sample(keys, random.randint(1, most)) if key != "$n"}
+        actual = {key: random.choice(given) for key in random.sample(keys, random.randint(0, most))}
+        walked = value_differences(expected, actual)
+
+        assert CallPattern("a", expected, "exact").differences_from(ToolCall("a", actual, None)) == walked
+        output = OutputPattern("a", expected).differences_from(ToolCall("a", {}, actual))
+        assert output == walked
