@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from random import Random
 from typing import Any
 
 import pytest
@@ -60,6 +61,19 @@ def test_what_is_left_of_one_name_is_paired_in_order() -> None:
         ("mismatch", "a", 2, 2),
         ("extra", "a", None, 3),
     ]
+
+
+@pytest.mark.parametrize("size", [1, 3, 6, 12])
+def test_few_and_many_calls_that_are_left_are_paired_by_name_in_order(size: int) -> None:
+    random = Random(size)
+    for _ in range(50):
+        wanted, made = ([random.choice("abc") for _ in range(random.randint(1, size))] for _ in "12")
+        found = steps(calls(*[call(name, x=2) for name in made]), [expected(name, x=1) for name in wanted])
+
+        for name in "abc":
+            places = [at for at, each in enumerate(wanted) if each == name]
+            pairs = zip(places, [at for at, each in enumerate(made) if each == name], strict=False)
+            assert [step[2:] for step in found if step[0] == "mismatch" and step[1] == name] == list(pairs)
 
 
 def test_a_call_whose_arguments_are_unknown_is_paired_with_what_it_may_be_rather_than_with_the_next() -> None:

@@ -31,6 +31,8 @@ Kind = Literal["match", "mismatch", "moved", "missing", "extra", "skipped"]
 _NO_STARS: Mapping[int, Pattern] = {}
 _FEW_NAMES = 32
 """The most names that are searched for, one after the other, where more of them are counted in one pass."""
+_FEW_PAIRS = 32
+"""Up to this many comparisons of names, a table of the expected names does not pay off."""
 _FLIPPED = b"\1" + bytes(255)
 
 
@@ -98,10 +100,20 @@ def _with_names(
     """
     if not missing or not left:
         return columns, left
+    found, extras = columns.copy(), []
+    if len(missing) * len(left) <= _FEW_PAIRS:
+        for column in left:
+            name = actual[column]
+            for index in missing:
+                if expected[index] == name and found[index] < 0:
+                    found[index] = column
+                    break
+            else:
+                extras.append(column)
+        return found, extras
     waiting: dict[str, list[int]] = {}
     for index in reversed(missing):
         waiting.setdefault(expected[index], []).append(index)
-    found, extras = columns.copy(), []
     for column in left:
         if indices := waiting.get(actual[column]):
             found[indices.pop()] = column
