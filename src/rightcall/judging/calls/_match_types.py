@@ -83,6 +83,22 @@ def grade_turn(expected: ExpectedCalls, selection: Selection, match_type: MatchT
     return Judged(low / total, len(related_subsequence(rows, made)) / total, relation=kept)
 
 
+def related_turn(
+    expected: ExpectedCalls, selection: Selection, match_type: MatchType, limits: Limits, judged: Judged
+) -> Judged:
+    """Return the score of a turn with the relation that its comparison is made from; as it is if it takes none.
+
+    Nor does a relation come of it that takes more than looking at few calls.
+    """
+    if judged.as_expected or judged.relation is not None or len(selection.calls) > expected.few:
+        return judged
+    if expected.names_only or (match_type in IN_SEQUENCE and selection.free):
+        return judged
+    if expected.is_beginning_of(selection.calls, selection.names):
+        return judged
+    return Judged(judged.low, judged.high, relation=relate(expected, selection.calls, limits))
+
+
 def compare_turn(
     expected: ExpectedCalls, selection: Selection, match_type: MatchType, limits: Limits, judged: Judged
 ) -> Comparison:

@@ -32,9 +32,16 @@ from rightcall.judging.core import (
 from rightcall.limits import Limits
 from rightcall.matching.alignment import SearchBudget
 from rightcall.matching.matchers import ArgsPolicy, ExpectedCalls, Pattern, tool_names
-from rightcall.values.results import Explained, Finding, Justification, ToolTrajectoryEvaluatorJustification, TurnScore
+from rightcall.values.results import (
+    Alignment,
+    Explained,
+    Finding,
+    Justification,
+    ToolTrajectoryEvaluatorJustification,
+    TurnScore,
+)
 
-from ._comparison import MOST_FINDINGS, Comparison, Rule, Subject, find, unexplained
+from ._comparison import MOST_FINDINGS, Comparison, Rule, Subject, align_directly, find, unexplained
 from ._group_comparison import GroupedComparison, compare_reading, find_in_groups
 from ._groups import (
     Credit,
@@ -57,6 +64,7 @@ from ._match_types import (
     compare_turn,
     grade_turn,
     match_turn,
+    related_turn,
 )
 from ._pairs import call_patterns
 from ._steps import WrittenStep, names_to_miss, placed_calls, read_steps
@@ -481,11 +489,24 @@ class TrajectoryAccount(msgspec.Struct):
     def justify(self) -> Justification:
         """Return the rule that was applied, and the result of each turn."""
         scores: list[TurnScore] = []
-        for place, comparison in enumerate(self.compared()):
-            scores.append(TurnScore(self.turns[place].number, self.judged[place].low, comparison.alignment()))
+        for place, turn in enumerate(self.turns):
+            alignment = self._aligned(place) or self.compared()[place].alignment()
+            scores.append(TurnScore(turn.number, self.judged[place].low, alignment))
         return ToolTrajectoryEvaluatorJustification(
             match_type=self.plan.match_type, args_match=self.plan.args_match, turns=scores
         )
+
+    def _aligned(self, place: int) -> Alignment | None:
+        """Return the alignment of a turn that takes no comparison; `None` if it takes one."""
+        if self.read or self.made is not None:
+            return None
+        expected, selection = self.turns[place].expected, self.turns[place].selection
+        # Findings that are read after the details need the relation, too.
+        judged = self.judged[place] = related_turn(
+            expected, selection, self.plan.match_type, self.limits, self.judged[place]
+        )
+        relation = judged.relation
+        return None if relation is None else align_directly(expected, selection, self._limits(), relation)
 
     def find(self) -> tuple[Finding, ...]:
         """Return the findings by the match type, turn by turn."""
