@@ -86,13 +86,13 @@ def grade_turn(expected: ExpectedCalls, selection: Selection, match_type: MatchT
 def related_turn(
     expected: ExpectedCalls, selection: Selection, match_type: MatchType, limits: Limits, judged: Judged
 ) -> Judged:
-    """Return the score of a turn with the relation that its comparison is made from; as it is if it takes none.
+    """Return the score of a turn with the relation that its comparison is made from, if few calls are to be related.
 
-    Nor does a relation come of it that takes more than looking at few calls.
+    If the comparison is made from something else, nothing is added.
     """
-    if judged.as_expected or judged.relation is not None or len(selection.calls) > expected.few:
+    if judged.relation is not None or len(selection.calls) > expected.few or expected.names_only:
         return judged
-    if expected.names_only or (match_type in IN_SEQUENCE and selection.free):
+    if match_type in IN_SEQUENCE and selection.free:
         return judged
     if expected.is_beginning_of(selection.calls, selection.names):
         return judged

@@ -202,8 +202,8 @@ class PairingAccount(ComparisonAccount):
 
     @property
     def spends(self) -> bool:
-        """Whether there may be differences to look for."""
-        return self.paired.relation is not None
+        """Whether there may be differences that take many steps to find."""
+        return self.paired.relation is not None and self.plan.expected.walks
 
     def compare(self) -> Comparison:
         """The alignment of the calls."""

@@ -463,8 +463,10 @@ class TrajectoryAccount(msgspec.Struct):
 
     @property
     def spends(self) -> bool:
-        """Whether there may be differences to look for."""
-        return len(self.judged) > 1 or not self.judged[0].as_expected
+        """Whether there may be differences that take many steps to find."""
+        if len(self.turns) > 1 or self.read:
+            return True
+        return not self.judged[0].as_expected and self.turns[0].expected.walks
 
     def compared(self) -> list[Comparison]:
         """Return the comparison of each turn, made on first use."""
@@ -498,15 +500,16 @@ class TrajectoryAccount(msgspec.Struct):
 
     def _aligned(self, place: int) -> Alignment | None:
         """Return the alignment of a turn that takes no comparison; `None` if it takes one."""
-        if self.read or self.made is not None:
+        turn, judged = self.turns[place], self.judged[place]
+        if judged.as_expected or self.read or self.made is not None:
             return None
-        expected, selection = self.turns[place].expected, self.turns[place].selection
+        expected, selection = turn.expected, turn.selection
+        judged = related_turn(expected, selection, self.plan.match_type, self.limits, judged)
+        if (relation := judged.relation) is None:
+            return None
         # Findings that are read after the details need the relation, too.
-        judged = self.judged[place] = related_turn(
-            expected, selection, self.plan.match_type, self.limits, self.judged[place]
-        )
-        relation = judged.relation
-        return None if relation is None else align_directly(expected, selection, self._limits(), relation)
+        self.judged[place] = judged
+        return align_directly(expected, selection, self._limits(), relation)
 
     def find(self) -> tuple[Finding, ...]:
         """Return the findings by the match type, turn by turn."""

@@ -97,6 +97,9 @@ class Pattern(ABC):
     nth: int | None = None
     """Which call of this name is meant: 1 for the first, -1 for the last; `None` for any."""
 
+    walks: bool = True
+    """Whether finding differences may take many steps; not if only strings and numbers are expected, under keys."""
+
     takes_every_name: bool = False
     """Whether it is about calls of every tool: its name is `*`."""
 
@@ -136,7 +139,7 @@ class CallPattern(Pattern):
     `exact` only a call without arguments.
     """
 
-    __slots__ = ("_contextual", "_has_keys", "_is_flat", "args", "policy")
+    __slots__ = ("_contextual", "_has_keys", "args", "policy", "walks")
 
     part = "args"
 
@@ -156,8 +159,8 @@ class CallPattern(Pattern):
         is_dict = self.args.__class__ is dict
         traits = flat_traits(self.args) if is_dict else None
         is_plain, self.is_delicate = traits or (is_literal(self.args), is_delicate(self.args))
-        self._is_flat = traits is not None
-        self._has_keys = self._is_flat or (is_dict and not is_matcher(self.args))
+        self.walks = traits is None
+        self._has_keys = traits is not None or (is_dict and not is_matcher(self.args))
         test = _plain_test(self.args, policy, self.is_delicate) if traits else None
         if test is None:
             test = _args_test(self.args, policy, Compiler(limits, allows), where, is_plain)
@@ -209,9 +212,7 @@ class CallPattern(Pattern):
         if self.policy != "subset" and expected.keys() != actual.keys():
             keys = {**expected, **actual}
             keys = keys if self.policy != "superset" else [key for key in keys if key in actual]
-        return (
-            _flat_differences(expected, actual, keys) if self._is_flat else _differences(expected, actual, keys, moment)
-        )
+        return _differences(expected, actual, keys, moment) if self.walks else _flat_differences(expected, actual, keys)
 
 
 def _plain_test(args: dict[str, Any], policy: ArgsPolicy, needs_care: bool) -> ArgsTest | Expectation | None:
@@ -313,7 +314,7 @@ class OutputPattern(Pattern):
     matches an output that equals that content. A call that raised and has no output satisfies nothing.
     """
 
-    __slots__ = ("_accepts_any_output", "_is_flat", "_options", "_value", "output", "reading")
+    __slots__ = ("_accepts_any_output", "_options", "_value", "output", "reading", "walks")
 
     part = "output"
     reading: OutputReading
@@ -328,7 +329,6 @@ class OutputPattern(Pattern):
         self.reading = OutputReading("text" if text else "as is" if _sees_text(self.output) else "value", limits)
         values = _expected_values(self.output, self.reading)
         self._value = values[-1]
-        self._is_flat = self._value.__class__ is dict and flat_traits(self._value) is not None
         self._options = [Compiler(limits).compile(value, where) for value in values]
         literal = len(values) == 1 and is_literal(values[0])
         self.index = (self.reading, (freeze(values[0]),)) if literal else None
@@ -338,6 +338,7 @@ class OutputPattern(Pattern):
         self.is_equality = self.literal is not NOT_LITERAL and not self.is_delicate
         self.test = _output_test(self._options, self.reading, self.literal, self.is_delicate)
         self.spends = not all([is_literal(value) for value in values])
+        self.walks = self.spends or self._value.__class__ is not dict or flat_traits(self._value) is None
         self.needs_moment = False
         self.is_plain = True
 
@@ -363,9 +364,11 @@ class OutputPattern(Pattern):
         if "output" in call.unrecorded:
             return ()
         expected, actual = self._value, self.reading.of(call.output)
-        if self._is_flat and actual.__class__ is dict:
-            return _flat_differences(expected, actual, {**expected, **actual})
-        return value_differences(expected, actual)
+        if self.walks:
+            return value_differences(expected, actual)
+        if not isinstance(actual, dict):
+            return (difference_of("$", expected, actual),)
+        return _flat_differences(expected, actual, {**expected, **actual})
 
 
 def _output_test(options: Sequence[Expectation], reading: OutputReading, literal: Any, needs_care: bool) -> OutputTest:

@@ -81,6 +81,7 @@ class ExpectedCalls:
         "spends",
         "starred",
         "tools",
+        "walks",
     )
 
     def __init__(self, patterns: Sequence[Pattern]) -> None:
@@ -103,6 +104,8 @@ class ExpectedCalls:
         """Whether only the names of calls are expected."""
         self.spends = any([pattern.spends for pattern in patterns])
         """Whether comparing needs a budget, because one of them has a matcher."""
+        self.walks = any([pattern.walks for pattern in patterns])
+        """Whether finding differences takes a budget."""
         self.lookups = _lookups(patterns)
         self._tests: dict[str, Tests] | None = None
         is_quick = not self.spends and not self.special
