@@ -257,11 +257,12 @@ def genkit_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -
 
 
 def uipath_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-    """Unwrap an output of UiPath: the `content` of an object that has one."""
+    """Unwrap an output of UiPath: the `content` of an object that has one. Envelopes of frameworks are dropped."""
     if value.__class__ is dict and "content" in value:
         content = value["content"]
-        return outcome(content, keeps_quotes=True) if content.__class__ is str else content
-    return value
+        value = outcome(content, keeps_quotes=True) if content.__class__ is str else content
+    is_plain = value.__class__ is dict and _SIGNS_OF_OUTPUT.isdisjoint(value)
+    return value if is_plain else foreign_output(value, call, attributes)
 
 
 def foreign_input(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:

@@ -184,7 +184,7 @@ PLAIN = Convention(
     args=("input.value",),
     output=("output.value",),
     unwrap_args=(foreign_input,),
-    unwrap_output=(uipath_output, foreign_output),
+    unwrap_output=(uipath_output,),
     keeps_quotes=True,
 )
 """The simplest convention, UiPath's: any span with a tool's name is a call."""
