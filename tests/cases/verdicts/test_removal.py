@@ -61,6 +61,15 @@ def test_what_is_taken_out_of_calls_makes_no_verdict(run: str) -> None:
                 assert broken(before, after, rules) == [], kind
 
 
+def test_calls_whose_outputs_are_taken_out_are_of_the_agents_that_they_were_of() -> None:
+    document = document_of("langgraph-dup-oi+openllmetry/nested")
+    [changed] = [changed for change, changed in changed_documents(document) if change == "outputs"]
+
+    [before], [after] = read_document(document) or [], read_document(changed) or []
+
+    assert [call.agent for call in after.calls] == [call.agent for call in before.calls]
+
+
 @pytest.mark.corpus
 @pytest.mark.parametrize("run", sample(RECORDINGS, "files", 40))
 def test_what_is_taken_out_of_a_file_makes_no_verdict(run: str) -> None:

@@ -166,7 +166,7 @@ class _Talk(msgspec.Struct, frozen=True):
         not_understood.note_messages([*said.input, *said.output], " of a span")
         context = tree.enclosing(span) if span else None
         requests.is_placed = span is None or context is not None or tree.is_known_around(span)
-        agent = tree.agent_at(span) if span else None
+        agent = tree.agent_at(span) if span and context is None else None
         requests.add(said.input, said.output, context, said.start_ns, said.end_ns, self.turn, said.of_model, agent)
 
     def may_lack_answer(self) -> bool:
