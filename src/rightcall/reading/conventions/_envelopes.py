@@ -3,18 +3,43 @@
 Each function knows one envelope, returns any other value unchanged, and may also set fields of the call, such as its
 id or error. The table of conventions lists the functions of each convention: in another one the same object may be what
 the tool returned. The value of an envelope with a part missing is `NOTHING`: the remaining part is not the value.
+
+Most values are objects in no envelope, and asking every function about each would be a third of the time of reading a
+call. So a function is marked with its signs: an object without any of these keys is not in its envelope.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from rightcall._lazy import lazy_pattern
 from rightcall.reading.spans import NOTHING, CallRecord, Span, UnparsableError, arguments, outcome
 
 Envelope = Callable[[Any, CallRecord, Mapping[str, Any]], Any]
+
+_signs: dict[Envelope, frozenset[str]] = {}
+
+
+def _signed(*keys: str) -> Callable[[Envelope], Envelope]:
+    """Mark a function with the signs of its envelope: it returns an object that has keys, but none of these, as it is.
+
+    Without any, its envelope is not an object, or an empty one.
+    """
+
+    def mark(envelope: Envelope) -> Envelope:
+        _signs[envelope] = frozenset(keys)
+        return envelope
+
+    return mark
+
+
+def signs_of(envelopes: Iterable[Envelope]) -> frozenset[str] | None:
+    """Return the signs of some envelopes; None if one of them has no signs, so that any object may be in it."""
+    signs = [_signs.get(envelope) for envelope in envelopes]
+    return None if None in signs else frozenset().union(*[each for each in signs if each])
+
 
 _WRAPPERS = lazy_pattern(r"instrumentation|^strands\.|^gcp\.vertex\.agent|^mlflow\.|^com\.anthropic\.")
 """Scopes of instrumentations that wrap values. Other tracers, ours among them, write them as they are."""
@@ -35,10 +60,8 @@ _SIGNS_OF_OUTPUT = frozenset({"output", "response", "raw_output", "lc", "type", 
 """An object without any of these keys is not an envelope of another convention."""
 _SIGNS_OF_MESSAGE = frozenset({"output", "kwargs", "lc", "type", "data", *_OF_MESSAGES})
 """An object without any of these keys is not a message of LangChain, not even an incomplete one."""
-_SIGNS_IN_OPENINFERENCE = frozenset(
-    {"id", "response", "isError", "error", "result", "raw_output", "raw_input", *_TOOL_RESULT, *_SIGNS_OF_MESSAGE}
-)
-"""An object without any of these keys is in no envelope of a framework that OpenInference records."""
+_SIGNS_OF_ADK = frozenset({"name", "response", "isError", "error", "result"})
+"""An object without any of these keys is in no envelope of Google ADK."""
 _KEYS = frozenset({"args", "kwargs", "sanitize_inputs_outputs"})
 _WRITTEN_OBJECT = lazy_pattern(r"<[\w.]+ object at 0x[0-9a-f]+>\Z", re.A)
 """The `repr` of a Python object."""
@@ -74,6 +97,7 @@ def interruption_in(span: Span) -> str:
     return found or (_INTERRUPTION if is_named else "")
 
 
+@_signed(*_CALLBACK)
 def callback_input(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Unwrap LangChain's callback as OpenLLMetry stores it: `inputs`, else `input_str`; the id is in `kwargs`."""
     is_left = isinstance(value, dict) and value.keys() <= _CALLBACK and len(value) > 2
@@ -91,6 +115,7 @@ def callback_input(value: Any, call: CallRecord, attributes: Mapping[str, Any]) 
         return NOTHING
 
 
+@_signed("tool_name")
 def mcp_input(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Unwrap the arguments of OpenLLMetry's MCP client: `{"tool_name": …, "arguments": …}`."""
     if isinstance(value, dict) and "tool_name" in value and "arguments" in value:
@@ -103,10 +128,9 @@ def haystack_question(value: Any, call: CallRecord, attributes: Mapping[str, Any
     return value.get("tool_params", NOTHING) if isinstance(value, dict) else value
 
 
+@_signed(*_SIGNS_OF_MESSAGE)
 def tool_message(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Unwrap LangChain's ToolMessage: dumped, constructed, flat, or as its `repr`; alone or under `output`."""
-    if value.__class__ is dict and value and _SIGNS_OF_MESSAGE.isdisjoint(value):
-        return value
     if value == {} and call.span is not None and "langchain" in call.span.scope:
         return NOTHING  # LangChain's tools return a message, or an object under `output`
     if isinstance(value, dict) and value.keys() <= {"output", "kwargs"} and value:
@@ -133,6 +157,7 @@ def _callback_output(value: dict[str, Any], call: CallRecord, attributes: Mappin
     return inner if inner is not value["output"] or "kwargs" in value else value
 
 
+@_signed("input")
 def langsmith_input(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Unwrap LangSmith's inputs of a LangChain tool: `{"input": …}` around the arguments as text."""
     if not isinstance(value, dict) or value.keys() != {"input"}:
@@ -144,6 +169,7 @@ def langsmith_input(value: Any, call: CallRecord, attributes: Mapping[str, Any])
     return inner if isinstance(inner, dict) else value
 
 
+@_signed("output")
 def langsmith_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Unwrap LangSmith's run outputs: `{"output": …}`, or `{}` if the tool raised."""
     if value == {}:
@@ -153,6 +179,7 @@ def langsmith_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]
     return value
 
 
+@_signed(*_TOOL_RESULT, "raw_output", "raw_input")
 def llamaindex_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Unwrap LlamaIndex's ToolOutput, and the ToolCallResult around it, which also has the arguments and the id."""
     if not isinstance(value, dict):
@@ -173,6 +200,7 @@ def llamaindex_output(value: Any, call: CallRecord, attributes: Mapping[str, Any
     return outcome(value["raw_output"])
 
 
+@_signed(*_SIGNS_OF_ADK)
 def adk_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Unwrap outputs of Google ADK: `{"id", "name", "response"}` around one of the following.
 
@@ -200,6 +228,7 @@ def _is_function_response(value: dict[str, Any], call: CallRecord) -> bool:
     return len(value) == 3 or call.call_id == value.get("id", NOTHING) or call.name == value.get("name", NOTHING)
 
 
+@_signed(*_SIGNS_OF_ADK)
 def adk_unmarked(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Unwrap Google ADK's output in a span without ADK's marks, recognised by its scope or by the type of its tool."""
     if not isinstance(value, dict):
@@ -210,6 +239,7 @@ def adk_unmarked(value: Any, call: CallRecord, attributes: Mapping[str, Any]) ->
     return adk_output(value, call, attributes) if is_class or is_scope else value
 
 
+@_signed("result")
 def mcp_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Unwrap the output of OpenLLMetry's MCP client: `{"result": …, "is_error": true}` around the server's text."""
     if not isinstance(value, dict) or "result" not in value or not value.keys() <= {"result", "is_error"}:
@@ -220,6 +250,7 @@ def mcp_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> A
     return outcome(value["result"])
 
 
+@_signed("isError")
 def mcp_result(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Unwrap a result of MCP: blocks of content, and whether it is an error."""
     # MCP specification, `CallToolResult`: errors of the tool are results with `isError`, not errors of the protocol.
@@ -229,11 +260,13 @@ def mcp_result(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> A
     return content_blocks(value, call, attributes)
 
 
+@_signed()
 def logfire_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Leave out the `null` that Logfire writes where a span of OpenAI Agents ended without an output."""
     return NOTHING if value is None or value == "null" else value
 
 
+@_signed("type")
 def openai_agents_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Unwrap OpenAI Agents' `ToolOutputText`, which tools of MCP servers return; the model gets its text."""
     is_theirs = call.span is not None and call.span.scope.endswith("openai_agents")
@@ -241,21 +274,25 @@ def openai_agents_output(value: Any, call: CallRecord, attributes: Mapping[str, 
     return outcome(value["text"]) if is_text else value
 
 
+@_signed()
 def content_blocks(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Unwrap blocks `{"type": "text", "text": …}`, as in Anthropic and MCP; a single block becomes its text."""
     return _unblocked(value, _is_text_block)
 
 
+@_signed()
 def converse_blocks(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Unwrap blocks `{"json": …}` and `{"text": …}`, as in Bedrock's Converse and Strands."""
     return _unblocked(value, _is_converse_block)
 
 
+@_signed("output")
 def genkit_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Unwrap the output of Genkit's `tool.v2`, an object that has parts such as images beside it."""
     return value["output"] if value.__class__ is dict and "output" in value else value
 
 
+@_signed("content", *_SIGNS_OF_OUTPUT)
 def uipath_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Unwrap an output of UiPath: the `content` of an object that has one. Envelopes of frameworks are dropped."""
     if value.__class__ is dict and "content" in value:
@@ -265,6 +302,7 @@ def uipath_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -
     return value if is_plain else foreign_output(value, call, attributes)
 
 
+@_signed(*_SIGNS_OF_INPUT)
 def foreign_input(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Drop arguments in the envelope of a framework whose convention the span does not follow.
 
@@ -276,6 +314,7 @@ def foreign_input(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -
     return NOTHING if is_call or {"input_str", "tags"} <= value.keys() else value
 
 
+@_signed(*_SIGNS_OF_OUTPUT)
 def foreign_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Drop outputs in the envelope of a framework whose convention the span does not follow."""
     # A shortcut: most outputs are objects without these keys, and nothing below would match.
@@ -407,6 +446,7 @@ def reads_like_error(output: str) -> bool:
     return _PHRASES.match(output) is not None or output.rstrip().endswith(_ENDINGS)
 
 
+@_signed(*_KEYS)
 def python_call(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Unwrap the arguments of a Python call, `{"args": […], "kwargs": {…}}`.
 
@@ -429,6 +469,7 @@ def python_call(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> 
     return {**dict(zip(names, positional, strict=False)), **named}
 
 
+@_signed(*_KEYS)
 def smolagents_call(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Unwrap the arguments of a call of smolagents: `{"args", "kwargs", "sanitize_inputs_outputs"}`."""
     is_of_smolagents = call.span is not None and call.span.scope.endswith("smolagents")
@@ -437,6 +478,7 @@ def smolagents_call(value: Any, call: CallRecord, attributes: Mapping[str, Any])
     return value
 
 
+@_signed("kwargs")
 def dspy_call(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Unwrap the arguments of DSPy's `Tool.__call__`, which takes them only by name: `{"kwargs": {…}}`."""
     if is_dspy(call.span) and isinstance(value, dict) and value.keys() == {"kwargs"}:
@@ -449,6 +491,7 @@ def is_dspy(span: Span | None) -> bool:
     return span is not None and span.scope.endswith(".dspy")
 
 
+@_signed(*_KEYS)
 def llamaindex_call(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Unwrap the arguments of LlamaIndex's `FunctionTool.acall`, recorded by OpenInference under `kwargs` and `args`.
 
@@ -465,27 +508,6 @@ def llamaindex_call(value: Any, call: CallRecord, attributes: Mapping[str, Any])
     if value.keys() == {"kwargs"} and told.keys() >= set(names):
         return told
     return python_call({**value, "kwargs": told}, call, attributes)
-
-
-def _any_of(envelopes: tuple[Envelope, ...], signs: frozenset[str]) -> Envelope:
-    """Return what unwraps a value from several envelopes; an object without any of the `signs` is in none of them."""
-
-    def unwrap(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-        # A shortcut: most values are objects without the keys of any envelope.
-        if value.__class__ is not dict or not value or not signs.isdisjoint(value):
-            for each in envelopes:
-                value = each(value, call, attributes)
-        return value
-
-    return unwrap
-
-
-openinference_args = _any_of((smolagents_call, llamaindex_call, dspy_call), _KEYS)
-"""Unwraps arguments from the envelopes of all frameworks that OpenInference records."""
-openinference_output = _any_of(
-    (adk_unmarked, tool_message, llamaindex_output, openai_agents_output, content_blocks), _SIGNS_IN_OPENINFERENCE
-)
-"""The same for outputs."""
 
 
 def _is_object(value: Any) -> bool:

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+from msgspec.structs import force_setattr
 
-from rightcall.reading.spans import Span
+from rightcall.reading.spans import CallRecord, Span
 
 from ._envelopes import (
     Envelope,
@@ -20,20 +21,23 @@ from ._envelopes import (
     callback_input,
     content_blocks,
     converse_blocks,
+    dspy_call,
     foreign_input,
     foreign_output,
     genkit_output,
     haystack_question,
     langsmith_input,
     langsmith_output,
+    llamaindex_call,
     llamaindex_output,
     logfire_output,
     mcp_input,
     mcp_output,
     mcp_result,
-    openinference_args,
-    openinference_output,
+    openai_agents_output,
     python_call,
+    signs_of,
+    smolagents_call,
     tool_message,
     uipath_output,
 )
@@ -75,6 +79,32 @@ class Convention(msgspec.Struct, frozen=True):
     """The attribute with a person's decision, if the span records the question whether the call may be made."""
     dialect: str = ""
     """A name shared by conventions that one instrumentation may mix; by default the convention's own name."""
+    signs_of_args: frozenset[str] | None = None
+    """Keys by which an object may be in one of the envelopes of arguments; None if any may be. Set by these."""
+    signs_of_output: frozenset[str] | None = None
+    """The same for outputs."""
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "signs_of_args", signs_of(self.unwrap_args))
+        force_setattr(self, "signs_of_output", signs_of(self.unwrap_output))
+
+    def unwrapped_args(self, value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
+        """Return recorded arguments without the envelopes of this convention."""
+        signs = self.signs_of_args
+        if value.__class__ is dict and value and signs is not None and signs.isdisjoint(value):
+            return value
+        for unwrap in self.unwrap_args:
+            value = unwrap(value, call, attributes)
+        return value
+
+    def unwrapped_output(self, value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
+        """Return a recorded output without the envelopes of this convention."""
+        signs = self.signs_of_output
+        if value.__class__ is dict and value and signs is not None and signs.isdisjoint(value):
+            return value
+        for unwrap in self.unwrap_output:
+            value = unwrap(value, call, attributes)
+        return value
 
 
 SPAN_NAMES = ("execute_tool ", "tools/call ", "Tool: ", "anthropic.custom_tool_use ", "running tool: ")
@@ -140,8 +170,8 @@ OPENINFERENCE = Convention(
     args=("input.value", "tool.parameters", "gen_ai.tool.call.arguments"),
     output=("output.value", "gen_ai.tool.call.result"),
     failure=_STATUS,
-    unwrap_args=(openinference_args,),
-    unwrap_output=(openinference_output,),
+    unwrap_args=(smolagents_call, llamaindex_call, dspy_call),
+    unwrap_output=(adk_unmarked, tool_message, llamaindex_output, openai_agents_output, content_blocks),
     setting="OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS unset",
     dialect="openinference",
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
+from itertools import chain
 from operator import itemgetter
 from typing import Any
 
@@ -26,19 +27,25 @@ from rightcall.reading.conventions import (
 from rightcall.reading.messages import UNCONFIRMED, message_attributes
 from rightcall.reading.spans import (
     DROPPED,
+    INVALID,
     NOTHING,
     PLACEHOLDERS,
+    SCRUBBED,
     UNREADABLE,
     CallRecord,
     RawAttributes,
     Span,
+    UnparsableError,
+    arguments,
+    is_placeholder,
     may_be_cut,
+    outcome,
 )
 from rightcall.values.trajectory import ToolCall
 
 from ._input_output import KEYS, METADATA_KEYS, WITHIN, Kept
 from ._own_calls import ANSWERS, HANDOFFS
-from ._span_calls import DEFERRAL, NO_MESSAGE, PARAMETERS, read_error, take_args, take_ids, take_output
+from ._span_calls import DEFERRAL, NO_MESSAGE, PARAMETERS, read_error, take_args, take_ids, take_output, usable_text
 from ._tokens import COUNTS
 
 _MOST_SHAPES = 1024  # the caches are cleared when they are full: hostile traces may have any number of shapes
@@ -47,6 +54,7 @@ MOST_VALUES = 1024
 _MCP = "mcp"
 _HANDED = "handoff to "
 _NO_SPAN = Span("")
+_object = msgspec.json.Decoder(dict[str, Any]).decode
 _INCOMPLETE = (UNREADABLE, *DROPPED)
 _TEXT = frozenset({str})
 _UNCONFIRMED = [{"error": text} for text in UNCONFIRMED]
@@ -65,6 +73,10 @@ class CallPlan(msgspec.Struct, gc=False):
     """Whether there are attributes with an id of the call or its tool, or with its agent."""
     values: Callable[[Mapping[str, Any]], tuple[Any, Any, Any]]
     """What returns the values of the tool's name, the arguments and the output; None of each if that is not all."""
+    places: tuple[int, ...] = ()
+    """The positions of these three, and of the ids, in undecoded attributes; empty if that is not all."""
+    ids: tuple[str, ...] = ()
+    """The fields of a record that take the ids."""
 
 
 class ShapePlans(msgspec.Struct, gc=False):
@@ -149,6 +161,49 @@ class CallPlans(msgspec.Struct, eq=False):
 
     def record(self, span: Span, plan: CallPlan) -> CallRecord | None:
         """Read a call by its plan; None if more has to be asked about it."""
+        attributes: Any = span.attributes
+        texts = attributes.texts(plan.places) if plan.places and not span.failed else None
+        record = self._record_of_texts(span, plan, *texts) if texts else None
+        return record or self._record_of_any(span, plan)
+
+    def _record_of_texts(
+        self, span: Span, plan: CallPlan, name: str, given: str, returned: str, *ids: str
+    ) -> CallRecord | None:
+        """Read a call whose arguments and output are texts; None if it is not as plain as most are."""
+        if (name, span.name, plan.is_told) not in self.names:
+            return None
+        record = CallRecord(name, span, plan.shape.convention.name)
+        for field, text in zip(plan.ids, ids, strict=True):
+            setattr(record, field, usable_text(text))
+        output = self.content(record, plan, span.attributes, given, returned)
+        return None if output is NOTHING or record.failed else record
+
+    def content(
+        self, record: CallRecord, plan: CallPlan, attributes: Mapping[str, Any], given: str, returned: str
+    ) -> Any:
+        """Read arguments and an output that are texts into a record, and return the output.
+
+        It is `NOTHING` if one of them is not as plain as most are, or if the output may say that the call failed.
+        """
+        if SCRUBBED in given or SCRUBBED in returned or is_placeholder(returned):
+            return NOTHING
+        convention, limits, short = plan.shape.convention, self.limits, 2 * self.limits.depth
+        try:
+            # A text as short as that is not too deep: each level takes two characters.
+            args: Any = _object(given) if len(given) <= short else arguments(given, limits)
+            args = record.args = convention.unwrapped_args(args, record, attributes)
+            if returned[:1] == "{" and len(returned) <= short:
+                output: Any = _object(returned)
+            else:
+                output = outcome(returned, limits, convention.encoded, convention.keeps_quotes)
+        except (msgspec.DecodeError, UnicodeError, UnparsableError):
+            return NOTHING
+        output = record.output = convention.unwrapped_output(output, record, attributes)
+        # An error may be the question whether the call may be made.
+        is_open = may_be_cut(output) if output.__class__ is str else output.__class__ is dict and "error" in output
+        return NOTHING if is_open or args.__class__ is not dict or INVALID in args else output
+
+    def _record_of_any(self, span: Span, plan: CallPlan) -> CallRecord | None:
         known, attributes = plan.shape, span.attributes
         name = attributes.get(known.tool[0])
         if name.__class__ is not str:
@@ -215,8 +270,13 @@ def learn_plan(values: tuple[Any, ...], span: Span, shape: Shape, plans: ShapePl
     filled = tuple([key for key in shape.places if key in MARKS_OF_ANY_VALUE and key not in known])
     has_ids = bool(kind.call_id or kind.tool_id or kind.agent)
     is_all = bool(kind.output) and not (kind.may_fail or filled)
-    read_values = itemgetter(kind.tool[0], kind.args[0], kind.output[0]) if is_all else _no_values
-    plan = plans.by_values[values] = CallPlan(kind, shape.is_told, filled, has_ids, read_values)
+    keys = (kind.tool[0], kind.args[0], kind.output[0]) if is_all else ()
+    ids = {field: found for field in ("call_id", "tool_id", "agent") if (found := getattr(kind, field))}
+    is_direct = is_all and isinstance(span.attributes, RawAttributes) and all([len(each) == 1 for each in ids.values()])
+    places = tuple([shape.places[key] for key in (*keys, *chain(*ids.values()))]) if is_direct else ()
+    read_values = itemgetter(*keys) if keys else _no_values
+    plan = CallPlan(kind, shape.is_told, filled, has_ids, read_values, places, tuple(ids))
+    plans.by_values[values] = plan
     return plan
 
 

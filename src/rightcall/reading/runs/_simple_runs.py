@@ -31,21 +31,14 @@ from typing import Any
 import msgspec
 
 from rightcall.limits import Limits
-from rightcall.reading.conventions import CallShape, Convention, Role, Shape, reads_like_error
+from rightcall.reading.conventions import CallShape, Role, Shape, reads_like_error
 from rightcall.reading.formats import OtlpRequest, decode_request
 from rightcall.reading.messages import Conversation, Log, told_by_task
 from rightcall.reading.spans import (
-    INVALID,
     NOTHING,
-    PLACEHOLDERS,
-    SCRUBBED,
     CallRecord,
     Span,
-    UnparsableError,
-    arguments,
     cut_lengths,
-    may_be_cut,
-    outcome,
 )
 from rightcall.values.trajectory import ToolCall, Trajectory
 
@@ -62,7 +55,6 @@ _NO_LOG = Log()
 _SILENT = Conversation()
 _PLAIN = frozenset({str, int, float, bool})
 _own_id, _output_of = attrgetter("span_id"), attrgetter("output")
-_object = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class SimpleRun(msgspec.Struct, eq=False):
@@ -281,10 +273,7 @@ class LiveRuns:
         self._reader_of, self._span = live_reader, live_span
         self._span_id, self._trace_id = live_span_id, live_trace_id
         self._dropped = live_dropped
-        self._limits = limits
         self._plans = CallPlans(limits, kept)
-        self._short = 2 * limits.depth
-        """The length up to which no text of JSON is too deep: each level takes two characters."""
         self._named: dict[tuple[str, str, bool], Span] = {}
         """Spans that have a scope and a name alone, by the plain names of `CallPlans`."""
 
@@ -353,49 +342,20 @@ class LiveRuns:
         bare = self._named.get(names)
         if bare is None or bare.scope != scope:
             bare = self._learn_names(names, scope)
-        if (
-            bare is None
-            or SCRUBBED in given
-            or SCRUBBED in returned
-            or returned in PLACEHOLDERS
-            or (len(value) > 3 and not _PLAIN.issuperset(map(type, value.values())))
-        ):
+        if bare is None or (len(value) > 3 and not _PLAIN.issuperset(map(type, value.values()))):
             return None
         call = CallRecord(name, bare)
         if plan.has_ids:
             take_ids(call, plan.shape, value)
-        output = self._content(call, plan.shape.convention, value, given, returned)
-        is_text = output.__class__ is str
-        # An error may be the question whether the call may be made.
-        is_open = may_be_cut(output) if is_text else output.__class__ is dict and "error" in output
-        if is_open or output is NOTHING or call.failed:
+        output = self._plans.content(call, plan, value, given, returned)
+        if output is NOTHING or call.failed:
             return None
-        odd = is_text and reads_like_error(output)
+        odd = output.__class__ is str and reads_like_error(output)
         args, tool_id, call_id, agent = call.args, call.tool_id, call.call_id, call.agent
         own = self._span_id(context) if context else None
         return ToolCall(
             name, args, output, None, None, None, tool_id, call_id, own, None, agent, start, end, "span", odd
         )
-
-    def _content(
-        self, call: CallRecord, convention: Convention, value: Mapping[str, Any], given: str, returned: str
-    ) -> Any:
-        """Read arguments into a record, and return the output; nothing if one of them is not as it should be."""
-        limits, short = self._limits, self._short
-        try:
-            args: Any = _object(given) if len(given) <= short else arguments(given, limits)
-            for unwrap in convention.unwrap_args:
-                args = unwrap(args, call, value)
-            call.args = args
-            if returned[:1] == "{" and len(returned) <= short:
-                output: Any = _object(returned)
-            else:
-                output = outcome(returned, limits, convention.encoded, convention.keeps_quotes)
-            for unwrap in convention.unwrap_output:
-                output = unwrap(output, call, value)
-        except (msgspec.DecodeError, UnicodeError, UnparsableError):
-            return NOTHING
-        return output if call.args.__class__ is dict and INVALID not in call.args else NOTHING
 
     def _by_plan(self, span: Any, plan: CallPlan) -> ToolCall | None:
         """Read a call by its plan; None if more has to be asked about it."""

@@ -31,9 +31,7 @@ from rightcall.reading.conventions import (
 )
 from rightcall.reading.messages import message_attributes
 from rightcall.reading.spans import (
-    LONGEST_PLACEHOLDER,
     NOTHING,
-    PLACEHOLDERS,
     SCRUBBED,
     UNREADABLE,
     CallRecord,
@@ -43,6 +41,7 @@ from rightcall.reading.spans import (
     arguments,
     is_cut,
     is_incomplete,
+    is_placeholder,
     is_scrubbed,
     outcome,
 )
@@ -275,9 +274,7 @@ def take_args(
     if _is_worthless(held) or (key == PARAMETERS and _is_schema(held)):
         return
     try:
-        value = arguments(held, limits)
-        for unwrap in convention.unwrap_args:
-            value = unwrap(value, record, attributes)
+        value = convention.unwrapped_args(arguments(held, limits), record, attributes)
         if value.__class__ is str:
             value = arguments(value, limits)
     except UnparsableError:
@@ -309,15 +306,12 @@ def take_output(
     if _is_worthless(held):
         return
     value = outcome(held, limits, convention.encoded, convention.keeps_quotes)
-    for unwrap in convention.unwrap_output:
-        value = unwrap(value, record, attributes)
-    record.output = value
+    record.output = convention.unwrapped_output(value, record, attributes)
 
 
 def _is_worthless(value: Any) -> bool:
     if value.__class__ is str:
-        # The length first: arguments and outputs may be megabytes, and looking one up would hash it.
-        return SCRUBBED in value or (len(value) <= LONGEST_PLACEHOLDER and value in PLACEHOLDERS)
+        return SCRUBBED in value or is_placeholder(value)
     return value is None or is_scrubbed(value)
 
 
@@ -369,13 +363,20 @@ def _is_schema(held: Any) -> bool:
 
 
 def first_text(attributes: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
-    """Return the first text among some attributes; None if there is none."""
+    """Return the first usable text among some attributes; None if there is none."""
     for key in keys:
-        value = attributes.get(key)
-        if value.__class__ is str and value and value not in PLACEHOLDERS:
-            text: str = value
-            return text.strip('"') if text[0] == '"' else text
+        text = usable_text(attributes.get(key))
+        if text is not None:
+            return text
     return None
+
+
+def usable_text(value: Any) -> str | None:
+    """Return a text without the quotes around it; None for any other value, an empty text or a placeholder."""
+    if value.__class__ is not str or not value or is_placeholder(value):
+        return None
+    text: str = value
+    return text.strip('"') if text[0] == '"' else text
 
 
 def _name_in(span_name: str) -> str:

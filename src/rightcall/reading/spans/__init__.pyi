@@ -1,7 +1,6 @@
 from ._recorded_values import (
     INVALID as INVALID,
     ITEM as ITEM,
-    LONGEST_PLACEHOLDER as LONGEST_PLACEHOLDER,
     NOTHING as NOTHING,
     PLACEHOLDERS as PLACEHOLDERS,
     REPLACED as REPLACED,
@@ -15,6 +14,7 @@ from ._recorded_values import (
     has_made_up_id as has_made_up_id,
     have_different_ids as have_different_ids,
     is_cut as is_cut,
+    is_placeholder as is_placeholder,
     is_replaced as is_replaced,
     is_scrubbed as is_scrubbed,
     may_be_cut as may_be_cut,

@@ -33,7 +33,7 @@ REPLACED = frozenset(
 """Strings that tracers write in place of any value, also of one inside a message."""
 PLACEHOLDERS = REPLACED | {"<not specified>", "<not serializable>", "N/A"}
 """Strings in place of the value of an attribute; the last three are Google ADK's."""
-LONGEST_PLACEHOLDER = max(map(len, PLACEHOLDERS))
+_LONGEST_PLACEHOLDER = max(map(len, PLACEHOLDERS))
 
 _DEEPEST = 32
 _LAYERS = 3  # JSON text inside JSON text: with several instrumentations, arguments may be encoded twice
@@ -106,10 +106,15 @@ def is_scrubbed(value: Any) -> bool:
     return value.__class__ in (dict, list) and SCRUBBED in str(value)
 
 
+def is_placeholder(text: str) -> bool:
+    """Whether a tracer or a framework wrote a string in place of the value of an attribute."""
+    # The length first: values may be megabytes, and looking one up would hash it.
+    return len(text) <= _LONGEST_PLACEHOLDER and text in PLACEHOLDERS
+
+
 def is_replaced(value: Any) -> bool:
     """Whether a tracer wrote a string in place of a value."""
-    # The length first: values may be megabytes, and looking one up would hash it.
-    return value.__class__ is str and len(value) <= LONGEST_PLACEHOLDER and value in REPLACED
+    return value.__class__ is str and len(value) <= _LONGEST_PLACEHOLDER and value in REPLACED
 
 
 def is_cut(value: Any) -> bool:

@@ -161,6 +161,15 @@ class RawAttributes(msgspec.Struct, gc=False, eq=False):
             return _integer(held.intValue, 0)
         return _decoded_tolerantly(bytes(raw))
 
+    def texts(self, places: tuple[int, ...]) -> list[str] | None:
+        """Return the texts at these positions, which is faster than getting each; None if one is not a text."""
+        held = self.held
+        try:
+            found = _decode_texts(b"[%b]" % b",".join([held[place].value for place in places]))
+        except (msgspec.MsgspecError, UnicodeError, RecursionError):
+            return None
+        return [each.stringValue for each in found]
+
     def raw(self, keys: tuple[str, ...]) -> tuple[bytes, ...]:
         """Return the undecoded values of these attributes."""
         held, places = self.held, self.places
@@ -299,8 +308,13 @@ class _Plain(msgspec.Struct, gc=False):
     intValue: Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)] | str | msgspec.UnsetType = msgspec.UNSET  # noqa: N815
 
 
+class _Text(msgspec.Struct, gc=False):
+    stringValue: str  # noqa: N815
+
+
 _INTEGER = b'{"intValue"'
 _decode_plain = msgspec.json.Decoder(_Plain).decode
+_decode_texts = msgspec.json.Decoder(list[_Text]).decode
 _decode_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
