@@ -159,6 +159,7 @@ def test_an_object_decides_in_a_literal_too_also_of_a_list_without_order(held: A
         ({"$subset": 5}, "an object or a list"),
         ({"$sameWords": "–!"}, r"\$sameWords takes a string with a letter or a digit in it, not '–!'"),
         ({"$approx": 10**400}, "takes a number that a float can hold"),
+        ({"$approx": 10**400, "abs": 1}, "takes a number that a float can hold"),
         ({"$approx": True}, "takes a number"),
         ({"$length": True}, "a whole number or a matcher"),
         ({1: 2}, "is not text"),

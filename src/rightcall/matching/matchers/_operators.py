@@ -268,9 +268,10 @@ def _approx(operand: Operand) -> Matcher:
     tolerances = operand.companions or {"abs": 1e-12, "rel": 1e-6}
     try:
         margin = max(tolerances.get("abs", 0), tolerances.get("rel", 0) * abs(target))
+        is_finite = math.isfinite(target)
     except OverflowError:
         raise operand.wrong("a number that a float can hold", target) from None
-    if not math.isfinite(target):
+    if not is_finite:
         return Matcher(lambda actual: equal(target, actual))
     return Matcher(lambda actual: is_number(actual) and _is_near(actual, target, margin))
 
