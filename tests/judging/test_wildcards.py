@@ -72,6 +72,14 @@ def test_the_frameworks_own_calls_fit_a_pattern_that_is_about_their_name() -> No
     assert starred("forbidden-tools", run, {"never": ["transfer_*"]}).score == 0.0
     assert starred("forbidden-tools", run, {"never": ["*"]}).score == 1.0
     assert starred("tool-call-count", run, {"tool_calls_count": {"*": 0}}).score == 1.0
+    assert starred("tool-trajectory", run, {"expected": ["*"]}).score == 0.0
+    assert starred("tool-trajectory", run, {"expected": ["transfer_*"]}).score == 1.0
+
+
+def test_whether_a_star_alone_fits_a_call_is_not_known_where_it_may_be_the_frameworks_own() -> None:
+    run = Trajectory(calls=(ToolCall("transfer_to_billing", internal=None),))
+
+    assert starred("tool-trajectory", run, {"expected": ["*"]}).verdict == "not_measured"
 
 
 def test_an_expected_tool_is_not_to_be_ignored() -> None:

@@ -26,7 +26,7 @@ from rightcall.judging.core import (
     ToolCallConfig,
     ToolName,
 )
-from rightcall.matching.matchers import NamePattern, tool_names
+from rightcall.matching.matchers import NamePattern, named_tools
 from rightcall.values.results import CountCheck, Finding, Justification, ToolCallCountEvaluatorJustification
 
 _OPERATORS: dict[str, Callable[[float, int], bool]] = {
@@ -182,9 +182,8 @@ class ToolCallCountEvaluator(Evaluator[ToolCallCountEvaluatorConfig, ToolCallCou
             for symbol, number in (bound if isinstance(bound[0], tuple) else (bound,))
         ]
         starred = {name: NamePattern.of(name) for name in counts if "*" in name}
-        named = [name for name in counts if name not in starred or not starred[name].takes_all]
         is_small = len(bounds) <= _FEW and not starred
-        return CountPlan(bounds, tool_names(named) if starred else counts.keys(), len(counts), starred, is_small)
+        return CountPlan(bounds, named_tools(counts) if starred else counts.keys(), len(counts), starred, is_small)
 
     def scope(self, criteria: ToolCallCountEvaluationCriteria) -> CallScope | None:
         return None if self.plan(criteria).starred else CallScope(frozenset(criteria.tool_calls_count))

@@ -31,7 +31,7 @@ from rightcall.judging.core import (
 )
 from rightcall.limits import Limits
 from rightcall.matching.alignment import SearchBudget
-from rightcall.matching.matchers import ArgsPolicy, ExpectedCalls, Pattern, tool_names
+from rightcall.matching.matchers import ArgsPolicy, ExpectedCalls, Pattern, named_tools, tool_names
 from rightcall.values.results import (
     Alignment,
     Explained,
@@ -327,7 +327,7 @@ class ToolTrajectoryEvaluator(
         policy: ArgsPolicy,
         reads: ReadingRule | None,
     ) -> TrajectoryPlan:
-        names = reads.names if reads is not None else tool_names([name for turn in turns for name in turn.names])
+        names = named_tools([name for turn in turns for name in turn.names])
         spends = any([turn.spends for turn in turns])
         return TrajectoryPlan(list(turns), by_turn, match_type, policy, names, sum(map(len, turns)), spends, reads)
 

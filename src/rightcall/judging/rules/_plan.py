@@ -11,7 +11,7 @@ import msgspec
 from rightcall.errors import CriteriaError, ExpectationError, shown
 from rightcall.judging.core import Bounds, Length, Mistakes, Place, UserModel, path_of, refuse, reject, text_of
 from rightcall.limits import DEFAULT_LIMITS, Limits
-from rightcall.matching.matchers import NamePattern, Pattern, call_pattern, tool_names
+from rightcall.matching.matchers import Pattern, call_pattern, named_tools
 from rightcall.values.results import call_text
 
 from ._judgement import Form, Relation
@@ -98,9 +98,8 @@ def compile_rules(
 ) -> RulesPlan:
     """Compile rules for fast judging. Raises `CriteriaError` with the path of the wrong part."""
     plans = tuple([_compiled(rule, number, limits) for number, rule in enumerate(rules)])
-    # The name `*` does not name any tool: internal calls of a framework count only if they are named.
-    names = [name for plan in plans for name in plan.names if not ("*" in name and NamePattern.of(name).takes_all)]
-    return RulesPlan(plans, order, failed, tool_names(names), len(plans), any([plan.spends for plan in plans]))
+    names = named_tools([name for plan in plans for name in plan.names])
+    return RulesPlan(plans, order, failed, names, len(plans), any([plan.spends for plan in plans]))
 
 
 def _compiled(rule: CallRule, number: int, limits: Limits) -> RulePlan:

@@ -16,6 +16,7 @@ from ._names import (
     ArgsPolicy as ArgsPolicy,
     NamePattern as NamePattern,
     NameSet as NameSet,
+    named_tools as named_tools,
     tool_names as tool_names,
 )
 from ._operators import MATCHERS as MATCHERS

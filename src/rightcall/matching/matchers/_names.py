@@ -84,3 +84,11 @@ def tool_names(written: Iterable[str]) -> Set[str]:
     patterns = tuple([NamePattern.of(name) for name in names if "*" in name])
     exact = frozenset([name for name in names if "*" not in name])
     return NameSet(exact, patterns) if patterns else exact
+
+
+def named_tools(written: Iterable[str]) -> Set[str]:
+    """Return the same set without `*` alone, which names no tool.
+
+    Internal calls of a framework count only if they are named.
+    """
+    return tool_names([name for name in written if not ("*" in name and NamePattern.of(name).takes_all)])
