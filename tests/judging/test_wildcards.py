@@ -132,6 +132,49 @@ def test_which_call_is_the_first_is_not_known_where_the_order_is_not() -> None:
     assert judge("forbidden-tools", run, {"never": criteria["tool_calls"]}).verdict == "not_measured"
 
 
+@for_each("calls", [("ok", "failed"), ("failed", "ok")])
+def test_which_call_is_the_last_is_not_known_among_calls_asked_for_at_once_either(calls: tuple[str, str]) -> None:
+    made = tuple([ToolCall("pay", {}, 1, error="boom" if each == "failed" else None, group="1") for each in calls])
+    last = {"name": "pay", "status": "ok", "nth": -1}
+
+    for parallel in ("in_order", "recorded", "any_order"):
+        run = Trajectory(calls=made, unordered=((0, 2),))
+        assert judge("tool-recall", run, {"expected": [last], "parallel": parallel}).verdict == "not_measured"
+        known = judge("tool-recall", Trajectory(calls=made), {"expected": [last], "parallel": parallel})
+        assert known.passed == (calls[1] == "ok")
+
+
+Q1, Q2 = ToolCall("search", {"q": 1}, "a"), ToolCall("search", {"q": 2}, "b")
+NUMBERED: list[tuple[list[ToolCall], list[Any], str]] = [
+    ([Q1, Q2], [{"args": {"q": 1}, "nth": -1}], "`search` was called with q 2, expected 1"),
+    ([Q1, Q2], [{"args": {"q": 1}, "nth": 1}, {"args": {"q": 3}}], "`search` was called with q 2, expected 3"),
+    ([Q1], [{"nth": 2}], "`search(nth=2)` is missing: `search` was called 1 time"),
+    ([Q1, Q2], [{"nth": -3}], "`search(nth=-3)` is missing: `search` was called 2 times"),
+    (
+        [Q1],
+        [{}, {"nth": 1}],
+        "`search(nth=1)` is missing: the only call of `search` is paired with another expectation",
+    ),
+    (
+        [Q1, Q2],
+        [{}, {}, {"nth": -1}],
+        "`search(nth=-1)` is missing: the 2nd call of `search` is paired with another expectation",
+    ),
+    ([], [{"nth": 1}], "`search` was never called"),
+]
+
+
+@for_each("case", NUMBERED)
+def test_a_finding_is_about_the_call_that_the_number_means(case: tuple[list[ToolCall], list[Any], str]) -> None:
+    made, parts, message = case
+    result = judge(
+        "tool-call-args", Trajectory(calls=tuple(made)), {"tool_calls": [{"name": "search", **each} for each in parts]}
+    )
+
+    assert [finding.message for finding in result.findings] == [message]
+    assert all(["like it" not in each.text for each in result.details.explained_tool_calls_args])
+
+
 def test_a_forbidden_call_may_be_one_that_went_well() -> None:
     failed, made = ToolCall("pay", {}, error="declined"), ToolCall("pay", {}, 1)
     never = {"never": [{"name": "pay", "status": "ok"}]}

@@ -101,7 +101,8 @@ def compare_calls(
         lines = align_names(ExpectedNames.of(expected.names), selection.names)
     else:
         relation = relation or matchers.relate(expected, selection.calls, limits, selection.moment)
-        lines = align_calls(relation, expected.names, selection.names, expected.starred)
+        numbered = expected.numbered(selection.names)
+        lines = align_calls(relation, expected.names, selection.names, expected.starred, numbered)
     return Comparison(expected.names, expected.patterns, selection, lines, limits)
 
 
@@ -325,6 +326,10 @@ class Comparison:
                 self._bytes += _DIFFERENCE + _ESCAPED * len(f"{each.path}{each.expected}{each.actual}")
         return found
 
+    def number(self, index: int) -> int | None:
+        """Return which call of its tool an expected call means, if it means one by its number."""
+        return self.patterns[index].nth if self.patterns else None
+
     def is_about(self, index: int, name: str) -> bool:
         """Return whether an expected call is for a tool of this name."""
         return self.patterns[index].takes(name) if self.patterns else self.expected[index] == name
@@ -360,6 +365,9 @@ class Comparison:
         """Return the outcome of an expected call that was not made as expected."""
         name = self.expected[index]
         nearest = column if column >= 0 else self._nearest(index)
+        if nearest >= 0 and column < 0 and (number := self.number(index)) is not None:
+            times = sum([self.is_about(index, each) for each in self.selection.names])
+            return ExplainedCall(name, False, _without(name, number, times))
         if nearest < 0:
             return ExplainedCall(name, False, "never called")
         differences = self.differences(index, nearest)
@@ -498,10 +506,20 @@ def _missing(comparison: Comparison, index: int) -> tuple[str, str | None]:
     name, names = comparison.expected[index], comparison.selection.names
     times = sum([comparison.is_about(index, each) for each in names])
     if times:
+        if (number := comparison.number(index)) is not None:
+            return f"`{comparison.expected_call(index).text}` is missing: {_without(name, number, times)}", None
         calls = f"the only call of `{name}` is" if times == 1 else f"all {times:,} calls of `{name}` are"
         return f"`{comparison.expected_call(index).text}` is missing: {calls} paired with other expectations", None
     similar = _most_similar(name[:_LONGEST_NAME], {other[:_LONGEST_NAME] for other in names[:_MOST_NAMES]})
     return f"`{name}` was never called", f"`{similar}` was called: is it the same tool?" if similar else None
+
+
+def _without(name: str, number: int, times: int) -> str:
+    """Say why the call that an expected one means by its number cannot be paired."""
+    if abs(number) > times:
+        return f"`{name}` was called {times:,} time{'' if times == 1 else 's'}"
+    which = "the only call" if times == 1 else nth_text("call", number if number > 0 else times + number + 1, times)
+    return f"{which} of `{name}` is paired with another expectation"
 
 
 def _most_similar(name: str, others: Iterable[str]) -> str | None:

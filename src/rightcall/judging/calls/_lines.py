@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 Kind = Literal["match", "mismatch", "moved", "missing", "extra", "skipped"]
 _NO_STARS: Mapping[int, Pattern] = {}
+_NO_NUMBERS: Mapping[int, int] = {}
 _FEW_NAMES = 32
 """The most names that are searched for, one after the other, where more of them are counted in one pass."""
 _FEW_PAIRS = 32
@@ -46,13 +47,17 @@ class Line(msgspec.Struct, frozen=True, gc=False):
 
 
 def align_calls(
-    relation: Relation, expected: Sequence[str], actual: Sequence[str], starred: Mapping[int, Pattern] = _NO_STARS
+    relation: Relation,
+    expected: Sequence[str],
+    actual: Sequence[str],
+    starred: Mapping[int, Pattern] = _NO_STARS,
+    numbered: Mapping[int, int] = _NO_NUMBERS,
 ) -> Lines:
     """Align expected with actual calls, given which actual calls satisfy each expected one.
 
     Full matches are paired maximally, then possible matches that the trace leaves open, then remaining calls of the
     same name in order. Pairs outside the longest increasing run of pairs are out of place. `starred` has the expected
-    calls whose names are patterns.
+    calls whose names are patterns, `numbered` the only call that an expected one with a number means.
     """
     matched = relation.only
     if matched is None:
@@ -63,11 +68,26 @@ def align_calls(
     missing = [index for index, column in enumerate(columns) if column < 0] if -1 in columns else []
     if left is None:
         left = unpaired(columns, len(actual)) if missing or len(columns) < len(actual) else []
+    if numbered:
+        columns, missing, left = _with_numbers(columns, missing, left, numbered)
+        starred = {index: pattern for index, pattern in starred.items() if index not in numbered}
     found, left = _with_names(columns, missing, left, expected, actual)
     if starred:
         found = _with_patterns(found, starred, actual)
         left = unpaired(found, len(actual))
     return Lines(found, matched, longest_run(found), left)
+
+
+def _with_numbers(
+    columns: list[int], missing: list[int], left: list[int], numbered: Mapping[int, int]
+) -> tuple[list[int], list[int], list[int]]:
+    """Add pairs of remaining expected calls with the only call that they mean, if that one is not paired."""
+    found, left = columns.copy(), left.copy()
+    for index in missing:
+        if (column := numbered.get(index, -1)) in left:
+            found[index] = column
+            left.remove(column)
+    return found, [index for index in missing if index not in numbered], left
 
 
 def _with_undecided(columns: Sequence[int], possible: Sequence[Row]) -> list[int]:

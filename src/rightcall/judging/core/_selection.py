@@ -119,6 +119,11 @@ class Criteria(UserModel):
         expected = [each for each in self.expected_tools() if getattr(each, "status", None) == "error"]
         return tool_names([each.name for each in expected])
 
+    @cached_property
+    def numbers_calls(self) -> bool:
+        """Whether an expected call is one of several by its number, so that their order matters."""
+        return any([getattr(each, "nth", None) is not None for each in self.expected_tools()])
+
     def names_with_stars(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
         """Yield the names of expected tools that have a `*` in them, each with the path that leads to it."""
         named = self.__dict__[self.names_tools] if self.names_tools is not None else ()
@@ -135,7 +140,7 @@ class Criteria(UserModel):
         return {}
 
 
-_DERIVED = {"failing", "ignored", "plans", "takes_all"}
+_DERIVED = {"failing", "ignored", "numbers_calls", "plans", "takes_all"}
 
 
 def _steps(path: str) -> tuple[str | int, ...]:
@@ -324,7 +329,8 @@ def _selection(trajectory: Trajectory, criteria: Criteria, kept: Sequence[int], 
     calls = recorded if criteria.agent is None else [_made_by(criteria.agent, call) for call in recorded]
     free = free_ranges(criteria.parallel, trajectory, calls, kept)
     groups = widest_ranges(criteria.parallel, trajectory, calls, kept, free, members)
-    unordered = [each for each in wide(narrowed(trajectory.unordered, kept)) if not _is_inside(each, free)]
+    settled = () if criteria.numbers_calls else free
+    unordered = [each for each in wide(narrowed(trajectory.unordered, kept)) if not _is_inside(each, settled)]
     doubts = None
     if members or unordered or groups != free or not trajectory.calls_recorded:
         doubts = Doubts(members, tuple(unordered), None if groups == free else groups, not trajectory.calls_recorded)

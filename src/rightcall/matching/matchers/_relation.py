@@ -120,6 +120,18 @@ class ExpectedCalls:
     def __len__(self) -> int:
         return len(self.patterns)
 
+    def numbered(self, names: Sequence[str]) -> dict[int, int]:
+        """Return which call each expected one with `nth` means, by index; -1 where there are not so many.
+
+        `names` are those of the calls.
+        """
+        found: dict[int, int] = {}
+        for index, pattern in enumerate(self.patterns if self.numbers_calls else ()):
+            if pattern.nth is not None:
+                row = [position for position, name in enumerate(names) if pattern.takes(name)]
+                found[index] = next(iter(_nth_of(row, pattern.nth)), -1)
+        return found
+
     def tests(self) -> dict[str, Tests]:
         """Return what to ask of the part of a call that is compared, by the name of the call; made on first use."""
         if self._tests is None:
@@ -181,9 +193,11 @@ def _taken(pattern: Pattern, positions: dict[str, list[int]]) -> Row:
     """Return the positions of calls whose names match a pattern; with `nth`, only that one."""
     rows = [of_name for name, of_name in positions.items() if pattern.takes(name)]
     row: Row = rows[0] if len(rows) == 1 else sorted([position for row in rows for position in row])
-    if pattern.nth is None:
-        return row
-    place = pattern.nth - 1 if pattern.nth > 0 else len(row) + pattern.nth
+    return row if pattern.nth is None else _nth_of(row, pattern.nth)
+
+
+def _nth_of(row: Row, nth: int) -> Row:
+    place = nth - 1 if nth > 0 else len(row) + nth
     return (row[place],) if 0 <= place < len(row) else _NONE
 
 
