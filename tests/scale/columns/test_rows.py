@@ -22,6 +22,14 @@ def test_a_recording_comes_back_as_it_was(run: str) -> None:
     assert [trajectory_of(row) for row in batch.to_pylist()] == trajectories
 
 
+def test_a_call_of_which_it_is_not_known_whether_it_is_the_frameworks_own_stays_one() -> None:
+    [row] = trajectories_batch(
+        [Trajectory(calls=(ToolCall("transfer_to_billing", {}, None, internal=None),))]
+    ).to_pylist()
+
+    assert trajectory_of(row).calls[0].internal is None
+
+
 def test_values_that_json_has_no_word_for_come_back() -> None:
     made = Trajectory(
         calls=(ToolCall("a", {"big": 10**40, "half": "\ud800", "$float": "nan"}, [math.inf, None]), ToolCall("b")),

@@ -227,7 +227,9 @@ def _call_row(call: ToolCall) -> dict[str, Any]:
             row[key] = column_text(value)
     row["args"] = None if "args" in call.unrecorded else json_text(call.args)
     row["output"] = None if "output" in call.unrecorded else json_text(call.output)
-    row["unrecorded"] = sorted(call.unrecorded - {"args", "output"}) or None
+    # A null in the column stands for false, as a column that is not there does.
+    unknown = {"internal"} if call.internal is None else set()
+    row["unrecorded"] = sorted(call.unrecorded - {"args", "output"} | unknown) or None
     return row
 
 
