@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 from tests.builders import call, calls, expected, judge
+from tests.walls import for_each
 
 from rightcall import ToolCall, Trajectory
 from rightcall.judging import EVALUATORS
@@ -88,6 +89,46 @@ def test_a_call_whose_arguments_are_unknown_is_paired_with_what_it_may_be_rather
     assert [(each.code, each.message) for each in result.findings] == [
         ("RC301", "`a`: its arguments were not recorded")
     ]
+
+
+UNKNOWN: list[tuple[dict[str, Any], str]] = [
+    ({"args": {"x": 1}}, "its arguments were not recorded"),
+    ({"output": 1}, "its output was not recorded"),
+    ({"status": "ok"}, "whether it failed was not recorded"),
+    ({"agent": "billing"}, "its agent was not recorded"),
+    ({"turn": 0}, "its turn was not recorded"),
+    ({"args": {"x": 1}, "agent": "billing", "turn": 0}, "its arguments, its agent and its turn were not recorded"),
+]
+
+
+@for_each(("parts", "message"), UNKNOWN)
+def test_what_was_not_recorded_of_a_call_is_told_by_its_name(parts: dict[str, Any], message: str) -> None:
+    made = Trajectory(calls=(ToolCall("a", unrecorded=frozenset({"error"})),))
+    wanted = [{"name": "a", **parts}]
+
+    for type_id, key in (
+        ("tool-call-args", "tool_calls"),
+        ("tool-trajectory", "expected"),
+        ("tool-recall", "expected"),
+    ):
+        [finding] = judge(type_id, made, {key: wanted}).findings
+        assert (finding.code, finding.message) == ("RC301", f"`a`: {message}")
+
+
+def test_arguments_that_are_there_are_not_said_to_be_missing_where_their_source_is() -> None:
+    made = Trajectory.of(["find", call("a", x=1)])
+    [finding] = judge("tool-call-args", made, {"tool_calls": [expected("a", x={"$from": "find"})]}).findings
+
+    assert (finding.code, finding.message) == ("RC301", "`a`: where its arguments are from was not recorded")
+
+
+@for_each("optional", [[], [{"optional": "z"}]])
+def test_an_order_that_is_wrong_for_sure_is_told_of_a_call_that_is_not_known(optional: list[Any]) -> None:
+    made = Trajectory.of([call("b"), ToolCall("a"), call("c")])
+    result = judge("tool-trajectory", made, {"expected": [*optional, expected("a", x=1), expected("b"), expected("c")]})
+
+    assert result.verdict == "failed"
+    assert "RC103" in [finding.code for finding in result.findings]
 
 
 def test_names_alone_are_aligned_as_if_calls_of_other_tools_were_not_there() -> None:

@@ -575,6 +575,30 @@ def test_each_way_to_go_wrong_has_its_sentence(
     assert told(path(made, steps)) == expected
 
 
+@for_each(
+    ("made", "steps", "match", "code", "message"),
+    [
+        ("ba", [["a", "b"]], "any_order", "RC103", "`a` was called after `b`, expected before it"),
+        ("bca", [["a", "b"], "c"], "unordered", "RC103", "`a` was called after `b`, expected before it"),
+        ("a", [["b", "a"]], "subset", "RC101", "`b` was never called"),
+        ("a", [{"repeat": "a", "at_least": 2}], "subset", "RC101", "`a` is missing in the 2nd of 2 rounds"),
+    ],
+)
+def test_what_is_wrong_inside_of_a_group_is_told_whatever_the_match_type(
+    made: str, steps: list[Any], match: str, code: str, message: str
+) -> None:
+    result = path(list(made), steps, match)
+
+    assert (result.verdict, [(each.code, each.message) for each in result.findings]) == ("failed", [(code, message)])
+
+
+def test_a_failure_that_cannot_be_explained_says_so() -> None:
+    result = path(Trajectory(calls=(call("a"),) * 9, unordered=((0, 9),)), [["a", "b"]])
+
+    assert (result.verdict, result.findings) == ("failed", ())
+    assert "too many ways to fill in what was not recorded to give details" in " ".join(result.warnings)
+
+
 def test_only_a_call_that_differs_has_differences_in_the_alignment() -> None:
     made = [call("a", n=1), call("pay", n=2)]
     [turn] = aligned(path(made, [{"optional": "z"}, {"a": {"n": 1}}, {"pay": {"n": 1}}])).turns

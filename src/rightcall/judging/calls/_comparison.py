@@ -43,7 +43,7 @@ from rightcall.values.trajectory import ToolCall
 from ._lines import Line, Lines, NameLines, align_calls, align_names
 
 if TYPE_CHECKING:
-    from rightcall.matching.matchers import ExpectedCalls, MadeUp, Pattern, Relation
+    from rightcall.matching.matchers import CallMoment, ExpectedCalls, MadeUp, Pattern, Relation
 
 
 Differences: TypeAlias = Callable[[int, int], tuple[Difference, ...]]
@@ -440,7 +440,6 @@ class Subject(msgspec.Struct, frozen=True):
     verb: str = "was called"
     having: str = "with"
     lacking: str = "without"
-    unknown: str = "its arguments were not recorded"
     prefix: str = ""
 
 
@@ -489,17 +488,43 @@ def _sentence(comparison: Comparison, line: Line, rule: Rule, subject: Subject) 
         more = f"; and {len(made_up) - 1} more" if len(made_up) > 1 else ""
         return "RC117", f"`{comparison.selection.names[line.actual]}`: {made_up[0]}{more}", None
     sentence = difference_text([each.clause(subject.having, subject.lacking) for each in differences])
+    order = ""
+    if rule.order and line.out_of_place:
+        order = f"it was called {_out_of_order(comparison, line)}{_at_once(comparison, line)}"
     if not sentence:
-        return "RC301", f"`{name}`: {subject.unknown}", None
+        unknown = f"`{name}`: {_unknown(comparison, line)}"
+        return ("RC103", f"{unknown}; {order}", None) if order else ("RC301", unknown, None)
     call = comparison.selection.calls[line.actual]
     if subject.code == "RC106" and call.error is not None:
         if call.output is None:
             return subject.code, f"`{name}` {failure_text(call.error)} and returned nothing", None
         sentence += f"; it {failure_text(call.error)}"
-    order = ""
-    if rule.order and line.out_of_place:
-        order = f"; it was called {_out_of_order(comparison, line)}{_at_once(comparison, line)}"
-    return subject.code, f"`{name}` {subject.verb} {sentence}{order}", None
+    return subject.code, f"`{name}` {subject.verb} {sentence}{f'; {order}' if order else ''}", None
+
+
+_PARTS = {
+    "args": "its arguments",
+    "output": "its output",
+    "status": "whether it failed",
+    "agent": "its agent",
+    "turn": "its turn",
+}
+
+
+def unknown_text(pattern: Pattern, call: ToolCall, moment: CallMoment | None) -> str:
+    """Say what of a call was not recorded that an expected one depends on."""
+    parts = pattern.unknown_parts(call, moment)
+    if not parts:
+        return "whether it is as expected was not recorded"
+    is_there = "args" in parts and call.args is not None
+    texts = ["where its arguments are from" if is_there and part == "args" else _PARTS[part] for part in parts]
+    listed = " and ".join([", ".join(texts[:-1]), texts[-1]] if texts[1:] else texts)
+    return f"{listed} {'were' if texts[1:] or texts == [_PARTS['args']] else 'was'} not recorded"
+
+
+def _unknown(comparison: Comparison, line: Line) -> str:
+    call, moment = comparison.selection.calls[line.actual], comparison.selection.moment(line.actual)
+    return unknown_text(comparison.patterns[line.expected], call, moment)
 
 
 def _missing(comparison: Comparison, index: int) -> tuple[str, str | None]:

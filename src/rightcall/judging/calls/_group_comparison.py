@@ -35,6 +35,7 @@ from ._comparison import (
     ended,
     fitting,
     size_of,
+    unknown_text,
     weight,
 )
 from ._groups import GroupPlace, ReadTurn
@@ -394,7 +395,7 @@ def _differs(comparison: GroupedComparison, line: Line, rule: Rule, subject: Sub
         return "RC106", f"`{call.name}` returned {text}{order}", None
     text = difference_text(_clauses(parts or {"args": comparison.differences(line.expected, line.actual)}))
     if not text:
-        return "RC301", f"`{call.name}`: whether it is as expected was not recorded", None
+        return "RC103" if order else "RC301", f"`{call.name}`: {unknown_text(pattern, call, moment)}{order}", None
     return subject.code, f"`{call.name}` {subject.verb} {text}{order}", None
 
 

@@ -352,7 +352,7 @@ class ToolCallOutputEvaluator(PairingEvaluator[ToolCallOutputEvaluatorConfig, To
     score is 1.0 if every expected output is paired, else 0.0. An empty expectation is an error.
     """
 
-    subject = Subject("tool_outputs", "RC106", "returned", "", "no", "its output was not recorded")
+    subject = Subject("tool_outputs", "RC106", "returned", "", "no")
     type_id = "tool-call-output"
     takes_wildcards = True
     shorthand = Shorthand("outputs", "tool_outputs", read_outputs, {"type": ["array", "object"]})

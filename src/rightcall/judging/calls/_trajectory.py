@@ -445,7 +445,8 @@ class ToolTrajectoryEvaluator(
         if longest > self.limits.aligned_calls:
             return unexplained(low, high, longest, self.limits)
         if plan.reads is not None and not read:
-            return Measurement(low, high, Explained())
+            warning = "there are too many ways to fill in what was not recorded to give details of one"
+            return Measurement(low, high, Explained(), (warning,))
         account = TrajectoryAccount(turns, plan, judged, self.limits, read)
         return Measurement(low, high, account)
 
@@ -514,10 +515,12 @@ class TrajectoryAccount(msgspec.Struct):
     def find(self) -> tuple[Finding, ...]:
         """Return the findings by the match type, turn by turn."""
         match_type = self.plan.match_type
+        # Where there are groups, they say what is in order, and what may be left out.
+        grouped = self.plan.reads is not None
         rule = Rule(
-            order=match_type in ("EXACT", "IN_ORDER"),
+            order=grouped or match_type in ("EXACT", "IN_ORDER"),
             extras=not self.plan.allows_extras,
-            missing=match_type != "SUBSET",
+            missing=grouped or match_type != "SUBSET",
         )
         subjects = [self._subject(turn.number) for turn in self.turns]
         pairs = zip(self.compared(), subjects, strict=True)

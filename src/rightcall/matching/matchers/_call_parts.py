@@ -235,6 +235,9 @@ class PartsPattern(Pattern):
             known = known and accepted is True
         return True if known else None
 
+    def unknown_parts(self, call: ToolCall, moment: CallMoment | None) -> tuple[str, ...]:
+        return tuple([part.part for part in self.parts if part.accepts(call, moment) is None])
+
     def accepts_part(self, value: Any) -> bool:
         raise AssertionError("a call of several parts is not compared by one of them")
 

@@ -127,6 +127,10 @@ class Pattern(ABC):
     def differences_from(self, call: ToolCall) -> tuple[Difference, ...]:
         """Return where a call of this name differs from the expectation; empty if that was not recorded."""
 
+    def unknown_parts(self, call: ToolCall, moment: CallMoment | None) -> tuple[str, ...]:
+        """Return the parts of a call at a moment of which the trace did not record enough."""
+        return (self.part,) if self.accepts_at(call, moment) is None else ()
+
     def differences_at(self, call: ToolCall, moment: CallMoment | None) -> tuple[Difference, ...]:
         """Return `differences_from` for a call at a moment."""
         return self.differences_from(call)
