@@ -144,3 +144,10 @@ def test_the_arguments_as_a_whole_can_be_a_matcher() -> None:
 
     assert args(made, {"name": "a", "args": {"$length": 1}}) == 1.0
     assert args(made, {"name": "a", "args": {"$length": 2}}) == 0.0
+
+
+def test_a_matcher_without_its_dollar_sign_is_suggested() -> None:
+    [finding] = judge("tool-call-args", calls(call("a", x=9)), {"tool_calls": [expected("a", x={"lt": 5})]}).findings
+
+    assert finding.message == '`a` was called with x 9, expected {"lt": 5}'
+    assert finding.help == 'did you mean {"$lt": …}?'

@@ -45,3 +45,22 @@ def test_the_answer_can_be_judged_though_the_trace_has_no_tool_data() -> None:
     blind = Trajectory(output="done", calls_recorded=False)
 
     assert judge("final-output", blind, {"output": "done"}).passed
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "advice"),
+    [
+        ({"contains": "refund"}, "I refunded it.", 'did you mean {"$contains": …}?'),
+        ({"total": {"lte": 5}}, {"total": 9}, 'did you mean {"$lte": …}?'),
+        ({"contain": "refund"}, "I refunded it.", None),
+        ({"type": "hotel"}, {"type": "flight"}, None),
+        ({"$contains": "laptop"}, "I refunded it.", None),
+    ],
+    ids=str,
+)
+def test_a_matcher_without_its_dollar_sign_is_suggested_where_no_object_was_found(
+    expected: Any, actual: Any, advice: str | None
+) -> None:
+    [finding] = judge("final-output", Trajectory.of([], output=actual), {"output": expected}).findings
+
+    assert finding.help == advice

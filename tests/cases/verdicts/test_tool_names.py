@@ -116,3 +116,15 @@ def test_a_tool_whose_calls_were_withheld_is_known(tmp_path: Path) -> None:
     made = Trajectory(calls=(ToolCall("search"),), withheld=(WithheldCall("pay", {}, "approval was refused"),))
 
     assert AllCases(load_eval_set(path).cases).tools_in(made) == ("pay", "search")
+
+
+def test_an_object_in_a_forbidden_call_that_may_be_a_matcher_is_noted(tmp_path: Path) -> None:
+    found = notes(tmp_path, "- {id: a, expect: {never: [{refund: {order: {total: {gt: 500}}}}]}}", "refund")
+
+    assert found == ['note: `never` compares {"gt": 500} as an object; did you mean {"$gt": 500}?']
+
+
+def test_other_objects_in_a_forbidden_call_are_not_noted(tmp_path: Path) -> None:
+    calls = "[{find: {type: hotel}}, {find: {by: {type: hotel, in: Rome}}}, {pay: {by: {$literal: {type: card}}}}]"
+
+    assert notes(tmp_path, f"- {{id: a, expect: {{never: {calls}}}}}", "find", "pay") == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import msgspec
@@ -12,7 +13,7 @@ from rightcall._lazy import lazy_pattern, light_imports
 from rightcall.cases.evalsets import Case, Check, OverallCheck
 from rightcall.errors import ConfigurationError, UnknownNameError, nearest
 from rightcall.judging import Criteria
-from rightcall.matching.matchers import NamePattern
+from rightcall.matching.matchers import NamePattern, bare_matcher
 from rightcall.values.results import (
     GRAVITY,
     CaseResult,
@@ -24,6 +25,7 @@ from rightcall.values.results import (
     OverallResult,
     PlacedFinding,
     RulesJustification,
+    value_text,
     worst,
 )
 from rightcall.values.trajectory import Trajectory
@@ -45,6 +47,7 @@ _CODES: dict[Cause, str] = {
 _MOST_WRITTEN = 200
 """Places kept per list of expected calls. Reports show only the lines around the first mistakes."""
 _RULES = "call-rules"
+_FORBIDDEN = "forbidden-tools"
 _MOST_NOTES = 10
 _LONGEST_NAME = 100
 """Characters of a name to compare: difflib is quadratic in the length of both strings."""
@@ -316,9 +319,9 @@ class ToolNames:
     """Finds rules about tools that no trace, mock or other expectation names.
 
     `never: [delete_usr]` passes because no tool has this name. The verdict cannot show the typing error, so the report
-    has a note. A step that may be left out, such as `optional: receipt`, is fine without a call: it is noted only if a
-    tool with a similar name was called. If no trace shows a call, the names of tools are not known, and there is no
-    note.
+    has a note; it also notes `{gt: 5}` in a forbidden call, where `{$gt: 5}` may be meant. A step that may be left out,
+    such as `optional: receipt`, is fine without a call: it is noted only if a tool with a similar name was called. If
+    no trace shows a call, the names of tools are not known, and there is no note on them.
     """
 
     def __init__(self, cases: Iterable[Case] = ()) -> None:
@@ -328,6 +331,8 @@ class ToolNames:
         self._known: set[str] = set()
         self._expected: set[str] = set()
         self._has_calls = False
+        self._bare: dict[str, str] = {}
+        """Objects in forbidden calls that may be meant as matchers, each with the key of its rule."""
         cases = list(cases)
         missed = [(check, check.evaluator.tools_to_miss(check.criteria)) for case in cases for check in case.checks]
         for check, names in missed:
@@ -336,6 +341,11 @@ class ToolNames:
                 self.ruled_out.setdefault(name, check.key)
             for name in ignored:
                 self.ruled_out.setdefault(name, "ignore_tools")
+            forbidden: Any = check.criteria if check.evaluator.type_id == _FORBIDDEN else None
+            for call in () if forbidden is None else forbidden.never:
+                values = list(call.args.values()) if isinstance(call.args, dict) else ()
+                if (found := bare_matcher(values)) is not None:
+                    self._bare.setdefault(value_text(found), check.key)
         optional = {name: check.key for check, names in missed for name in names if name not in self.ruled_out}
         self._optional.update(optional)
         self.ruled_out.update(optional)
@@ -367,6 +377,8 @@ class ToolNames:
             yield f"note: no trace shows a tool `{name}`, which `{rule}` names{hint}"
         if len(shown) > _MOST_NOTES:
             yield f"note: no trace shows {len(shown) - _MOST_NOTES:,} more tools that such rules name"
+        for text, rule in islice(self._bare.items(), _MOST_NOTES):
+            yield f'note: `{rule}` compares {text} as an object; did you mean {{"${text[2:]}?'
 
     def _expect(self, check: Check, missed: Sequence[str]) -> None:
         # A name that is expected elsewhere counts as known: that check fails if no tool has it.

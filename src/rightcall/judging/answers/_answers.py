@@ -14,7 +14,7 @@ import msgspec
 from rightcall.errors import CriteriaError, InputError, shown
 from rightcall.judging.core import After, Config, Criteria, Evaluator, Length, Measurement, Selection, Shorthand
 from rightcall.limits import Limits
-from rightcall.matching.matchers import Expectation, compile_value, is_literal, value_differences
+from rightcall.matching.matchers import Expectation, compile_value, is_literal, meant_matcher, value_differences
 from rightcall.values.decoding import decode_text
 from rightcall.values.results import (
     AnswersJustification,
@@ -177,8 +177,10 @@ class Scored(msgspec.Struct, frozen=True):
             return
         if self.expected.anywhere and self.turns > 1:
             subject = f"the outputs of {self.turns} turns are not as expected; {subject}"
+        takes_matchers = isinstance(self.expected.answer, ExpectedValue)
+        advice = meant_matcher(self.differences) if takes_matchers else None
         for reason in self.expected.answer.reasons(self.actual)[:3]:
-            yield Finding("RC108", f"{subject} {reason}", path=path)
+            yield Finding("RC108", f"{subject} {reason}", path=path, help=advice)
 
 
 class AnswersAccount(msgspec.Struct, frozen=True):

@@ -19,7 +19,7 @@ from ._names import (
     named_tools as named_tools,
     tool_names as tool_names,
 )
-from ._operators import MATCHERS as MATCHERS
+from ._operators import MATCHERS as MATCHERS, bare_matcher as bare_matcher, meant_matcher as meant_matcher
 from ._patterns import (
     CallPattern as CallPattern,
     OutputPattern as OutputPattern,

@@ -15,6 +15,7 @@ import msgspec
 from rightcall.errors import ExpectationError, nearest, shown
 from rightcall.limits import DEFAULT_LIMITS, Budget, Limits, current_budget, spend
 from rightcall.matching.alignment import maximum_pairing
+from rightcall.values.results import Difference
 
 from ._equality import canonical, equal
 from ._expectations import (
@@ -552,3 +553,27 @@ _BEYOND: dict[str, str] = {
 """Matchers that depend on more than the value itself, and where they are allowed."""
 _COMPANIONS: dict[str, frozenset[str]] = {"$approx": frozenset({"abs", "rel"})}
 MATCHERS = tuple(_BUILDERS)
+_BARE = re.compile(r'\{"(\w+)": ')
+
+
+def meant_matcher(differences: Iterable[Difference]) -> str | None:
+    """Return advice if an expected object has the name of a matcher without its `$`, and no object was there.
+
+    `{"contains": "x"}` is an object like any other: an argument may have these keys.
+    """
+    for each in differences:
+        bare = _BARE.match(each.expected or "")
+        if bare and f"${bare[1]}" in _BUILDERS and each.actual is not None and not each.actual.startswith("{"):
+            return f'did you mean {{"${bare[1]}": …}}?'
+    return None
+
+
+def bare_matcher(value: Any) -> dict[str, Any] | None:
+    """Return the first object in a value that has one key, the name of a matcher without its `$`."""
+    if isinstance(value, dict):
+        if len(value) == 1 and f"${next(iter(value))}" in _BUILDERS:
+            return value
+        # What is below `$literal` is meant as it is.
+        value = [item for key, item in value.items() if key != "$literal"]
+    found = (bare_matcher(item) for item in value) if isinstance(value, (list, tuple)) else ()
+    return next((each for each in found if each is not None), None)
