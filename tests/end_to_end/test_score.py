@@ -143,6 +143,10 @@ def test_a_case_without_a_trace_is_not_measured(folder: Path) -> None:
         (["shop.yaml", "--evalset", "shop.yaml"], "shop.yaml"),
         (["google-adk.json", "--evalset", "google-adk.json"], "google-adk.json:2:2: unknown key 'resourceSpans'"),
         (["google-adk.json"], "--evalset"),
+        (
+            ["google-adk.json", "--expect", "cals.yaml"],
+            "cals.yaml: no such file, and --expect takes a file or an expectation",
+        ),
         (["google-adk.json", "--expect", "cals: []"], "--expect:1:1: 'cals' names no evaluator; did you mean 'calls'?"),
         (["google-adk.json", "--evalset", "shop.yaml", "--case", "trp"], "no case matches 'trp'; did you mean 'trip'?"),
         (["google-adk.json", "--evalset", "shop.yaml", "--output-file", "no/such/folder"], "no/such/folder"),

@@ -358,6 +358,9 @@ def _only_failed(request: Request, options: dict[str, Any]) -> Request:
 def _expectation(given: str) -> tuple[bytes, str]:
     """Return the text of an expectation and a name for it; a file is named by its path."""
     if not os.path.isfile(given):
+        # An expectation is an object, and so has a colon.
+        if ":" not in given and given.endswith((".yaml", ".yml", ".json")):
+            raise InputError(f"{given}: no such file, and --expect takes a file or an expectation such as 'never: [x]'")
         return given.encode(), "--expect"
     try:
         with open(given, "rb") as file:

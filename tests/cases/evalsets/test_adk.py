@@ -262,7 +262,11 @@ GOOD = eval_case(invocation("Hi", "Hello", SEARCH))
             None,
             "9:11: unknown key 'user_contents'",
         ),
-        (eval_set(eval_case(invocation("Hi", "a", ("", {})))), None, "criteria of 'tool_trajectory_avg_score'"),
+        (
+            eval_set(eval_case(invocation("Hi", "a", ("", {})))),
+            None,
+            "tool_trajectory_avg_score[0].name: a tool's name",
+        ),
         (
             eval_set(eval_case(invocation("Hi", "a", intermediate_data={"tool_uses": [{"name": "a", "args": 5}]}))),
             None,

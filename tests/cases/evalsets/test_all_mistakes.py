@@ -53,7 +53,7 @@ def test_every_mistake_is_reported_at_its_place_in_the_order_of_the_lines(tmp_pa
 
     places = [1, 3, 5, 8, 12, 14, 15, 16, 17, 18, 20, 21, 22, 22, 25, 27]
     assert [int(line.split(":", 1)[0]) for line in lines] == places
-    assert lines[5].startswith("14:17: expected[2].args.amount: unknown matcher '$between'")
+    assert lines[5].startswith("14:17: calls[2].args.amount: unknown matcher '$between'")
     assert lines[8] == "17:5: the id 'two' is already used by the case on line 9"
     assert lines[13] == "22:14: a list of calls is expected, not 5"
 
@@ -89,8 +89,8 @@ cases:
 
     wrong = [(4, "argz"), (4, "outputt"), (5, "only_aftr"), (5, "direcly"), (6, "a: x"), (6, "b: '")]
     assert [line.split(": ", 1)[0] for line in lines] == [place_of(text, *each) for each in wrong]
-    assert lines[0].endswith("unknown key 'expected[1].argz'; did you mean 'args'?")
-    assert lines[5].endswith("tool_calls_count.b: unknown operator '<<'; known: =, ==, !=, >, <, >=, <=")
+    assert lines[0].endswith("unknown key 'calls[1].argz'; did you mean 'args'?")
+    assert lines[5].endswith("counts.b: unknown operator '<<'; known: =, ==, !=, >, <, >=, <=")
 
 
 def test_each_expected_value_with_a_mistake_has_its_place(tmp_path: Path) -> None:
@@ -123,3 +123,13 @@ def test_mistakes_without_end_are_cut(tmp_path: Path) -> None:
     cases = "".join(f"- {{id: c{number}, expects: 1}}\n" for number in range(300))
 
     assert len(reported(tmp_path, f"cases:\n{cases}")) == 100
+
+
+def test_an_unknown_key_hides_the_key_that_it_may_be_and_no_wrong_value(tmp_path: Path) -> None:
+    lines = reported(tmp_path, "cases:\n- {ids: a, tags: smoke, repeat: many, expect: {calls: [a]}}\n")
+
+    assert [line.split(": ", 1)[1].split(";")[0] for line in lines] == [
+        "unknown key 'cases[0].ids'",
+        "cases[0].tags: a list is expected, not 'smoke'",
+        "cases[0].repeat: a whole number is expected, not 'many'",
+    ]

@@ -280,7 +280,7 @@ cases:
         - {search: 5}
 """
 
-    assert problem(tmp_path, text).startswith("7:12: criteria of 'args': tool_calls[1].args: arguments are an object")
+    assert problem(tmp_path, text).startswith("7:12: args[1].args: arguments are an object")
     spelt = "cases: [{id: a, expect: {order: {toolCallsOrder: [1]}}}]"
     assert problem(tmp_path, spelt).startswith("1:51: criteria of 'order': tool_calls_order[0]: a string is expected")
 
@@ -328,7 +328,7 @@ def test_limits_can_be_spelt_out_and_are_checked(tmp_path: Path) -> None:
         "token-usage",
     ]
     wrong = "cases: [{id: a, expect: {steps: few}}]"
-    assert "at_most: a whole number is expected, and not less than 0, not 'few'" in problem(tmp_path, wrong)
+    assert "steps: a whole number is expected, and not less than 0, not 'few'" in problem(tmp_path, wrong)
 
 
 def test_a_finding_points_at_the_line_it_is_about(tmp_path: Path) -> None:
@@ -383,7 +383,7 @@ def test_a_finding_points_at_the_line_it_is_about(tmp_path: Path) -> None:
         ("cases: [{id: a, expect: {order: {criteria: [a], strct: true}}}]", "did you mean 'strict'?"),
         (
             "cases: [{id: a, expect: {calls: [{a: 1, b: 2}]}}]",
-            "1:34: criteria of 'calls': expected[0]: a call is a name or an object with one key",
+            "1:34: calls[0]: a call is a name or an object with one key",
         ),
         ("cases: [{id: a, expect: {calls: search}}]", "1:26: a list of calls is expected, not 'search'"),
         ("cases: [{id: a, expect: {calls: [{a: {x: {$rgx: b}}}]}}]", "unknown matcher '$rgx'; did you mean '$regex'?"),

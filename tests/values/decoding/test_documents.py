@@ -122,3 +122,26 @@ def test_values_up_to_the_limit_are_decoded_and_deeper_ones_refused(depth: int) 
 def test_thousands_of_levels_are_refused_and_not_a_crash(opener: str) -> None:
     with pytest.raises(DocumentError, match="nested deeper"):
         decode_document(opener * 100_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("cases:\n\t- id: a\n", "2:1: lines are indented with spaces in YAML, and this is a tab"),
+        ("cases:\n- id: @a\n", "2:7: no value begins with this character; put the value into quotes"),
+        ("cases:\n- id: a\n   input: b\n", "3:9: a key is not expected here: check the indentation"),
+        (
+            "input: What: a test\n",
+            "1:12: a key is not expected here: check the indentation of this line and of the one",
+        ),
+        ("cases:\n  - id: a\n   input: b\n", "3:4: an item that begins with '-' is expected here: check"),
+        ("a: {b: 1}\n c: 2\n", "2:2: a key is expected here"),
+        ('id: "a\n', "2:1: the document ends before a quotation mark is closed"),
+    ],
+    ids=str,
+)
+def test_a_mistake_in_yaml_is_told_in_plain_words(text: str, said: str) -> None:
+    with pytest.raises(DocumentError) as caught:
+        decode_document(text)
+
+    assert f"{caught.value.line}:{caught.value.column}: {caught.value}".startswith(said)

@@ -391,31 +391,35 @@ class EvalSetDocument(msgspec.Struct, eq=False):
         return file.problem(message, origin)
 
     @contextmanager
-    def locating_errors(self, path: Path, place: Callable[[Path], Path] | None = None) -> Iterator[None]:
+    def locating_errors(
+        self, path: Path, place: Callable[[Path], Path] | None = None, reword: Callable[[str], str] = str
+    ) -> Iterator[None]:
         """Give errors raised inside the block the position of a part.
 
         With `place`, an error that has a path of its own gets the position of that: `place` turns the path, in criteria
-        or configuration, into one in the part.
+        or configuration, into one in the part. `reword` does the same for its message.
         """
         try:
             yield
         except DocumentError:
             raise
         except (ConfigurationError, CriteriaError) as problem:
-            raise self.located(problem, path, place or (lambda _: ())) from None
+            raise self._located(problem, path, place or (lambda _: ()), reword) from None
         except RightcallError as problem:
             raise self.problem(str(problem), path) from None
 
-    def located(
-        self, problem: ConfigurationError | CriteriaError, path: Path, place: Callable[[Path], Path]
+    def _located(
+        self,
+        problem: ConfigurationError | CriteriaError,
+        path: Path,
+        place: Callable[[Path], Path],
+        reword: Callable[[str], str],
     ) -> DocumentError:
-        """Return the exception for an error in a part, with the position of each of its mistakes.
-
-        `place` turns the path of a mistake, in criteria or configuration, into one of the part.
-        """
-        found = self.problem(str(problem), (*path, *place(path_of(problem))))
+        """Return the exception for an error in a part, with the position of each of its mistakes."""
+        found = self.problem(reword(str(problem)), (*path, *place(path_of(problem))))
         if len(problem.mistakes) > 1:
-            found.each = tuple([self.problem(reason, (*path, *place(steps))) for steps, reason in problem.mistakes])
+            each = [self.problem(reword(reason), (*path, *place(steps))) for steps, reason in problem.mistakes]
+            found.each = tuple(each)
         return found
 
     def _origin(self, path: Path) -> tuple[SourceFile, Path]:

@@ -178,7 +178,11 @@ def _check(key: Any, value: Any, defaults: WrittenDefaults, source: Source) -> C
     if reason := unavailable(expected.type_id):
         raise CriteriaError(f"the evaluator {shown(key)} is not yet available: {reason}")
     evaluator = EVALUATORS[expected.type_id](key, expected.config)
-    return Check(key, evaluator, evaluator.criteria(expected.criteria), lambda _: source, expected.weight)
+    try:
+        criteria = evaluator.criteria(expected.criteria)
+    except CriteriaError as problem:
+        raise problem.__class__(expected.reworded(key, str(problem)), problem.path, problem.mistakes) from None
+    return Check(key, evaluator, criteria, lambda _: source, expected.weight)
 
 
 _OF_SET = (
@@ -442,7 +446,8 @@ class Compiler(msgspec.Struct, eq=False):
         if made is None:
             with self._document.locating_errors(place, _as_written):
                 expected = resolve_expectation(key, value, self._defaults, self._added)
-            with self._document.locating_errors(place, expected.place):
+            reword = partial(expected.reworded, key)
+            with self._document.locating_errors(place, expected.place, reword):
                 evaluator = self._evaluator(expected.type_id, key, expected.config)
                 ours = EVALUATORS.get(evaluator.type_id)
                 given = None if isinstance(evaluator, UnavailableEvaluator) else expected.criteria

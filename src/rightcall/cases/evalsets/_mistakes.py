@@ -21,7 +21,7 @@ from ._shorthands import check_defaults
 MOST_MISTAKES = 100
 """The most mistakes of one file to look for: with more, something is wrong with the file as a whole."""
 _BINDING = lazy_pattern(r"\$(?:bind|ref) '")
-_FIRST = lazy_pattern(r"^((?:criteria of '[^']*': )?(?:unknown key ')?[\w-]+)\[0\]")
+_FIRST = lazy_pattern(r"^((?:criteria of '[^']*': )?(?:unknown key ')?[\w.-]+)\[0\]")
 """The path that a message about the first item of a list begins with."""
 _ModelT = TypeVar("_ModelT", bound=UserModel)
 

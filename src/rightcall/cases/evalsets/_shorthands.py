@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -54,6 +55,16 @@ class Expected(msgspec.Struct, frozen=True):
     places: Mapping[str, Path] = {}
     """Where keys of criteria and configuration are written, seen from the expectation, if not under `inside`."""
     weight: float = 1.0
+    short: str | None = None
+    """The key of the criteria that is not written, because the shorthand implies it."""
+
+    def reworded(self, key: str, message: str) -> str:
+        """Return the message of a mistake with the key that is written, and not the one that the shorthand implies."""
+        if self.short is None:
+            return message
+        begins = re.match(rf"(?:criteria of '[^']*': )?(unknown key ')?{self.short}(?=[\[.:'])", message)
+        written = ".".join((key, *map(str, self.inside)))
+        return message if begins is None else f"{begins[1] or ''}{written}{message[begins.end() :]}"
 
     def place(self, steps: Path) -> Path:
         """Return where a part of the criteria, or of the configuration, is written, seen from the expectation."""
@@ -91,9 +102,10 @@ def resolve_expectation(
     takes_short = shorthand is not None or of_turn or bool(form.inside)
     is_read = form.is_short and takes_short and kind.shorthand is not None
     criteria = _read(form, kind) if is_read or not form.is_short else form.value
-    places = {**split.places, kind.shorthand.criteria_key: form.inside} if is_read and kind.shorthand else split.places
+    short = kind.shorthand.criteria_key if is_read and kind.shorthand else None
+    places = split.places if short is None else {**split.places, short: form.inside}
     whole = {**settings, **criteria} if isinstance(criteria, dict) else criteria
-    return Expected(type_id, config, whole, form.inside, places, weight)
+    return Expected(type_id, config, whole, form.inside, places, weight, short)
 
 
 def _of_code(key: str, type_id: str, config: dict[str, Any], value: Any, weight: float) -> Expected:
@@ -217,9 +229,10 @@ def evaluator_of(
     except UnknownNameError:
         if is_code(key):
             return None, key, _explicit_threshold(defaults)
-        raise CriteriaError(
-            f"{shown(key)} names no evaluator; {nearest(key, (*SHORTHANDS, *added, *EVALUATORS))}"
-        ) from None
+        hint = nearest(key, (*SHORTHANDS, *added, *EVALUATORS))
+        if key in _WORDS or key in SETTINGS:
+            hint = f"it is a setting: write it beside what is expected, as in calls: {{expected: […], {key}: …}}"
+        raise CriteriaError(f"{shown(key)} names no evaluator; {hint}") from None
 
 
 def _explicit_threshold(defaults: WrittenDefaults) -> dict[str, Any]:

@@ -67,6 +67,9 @@ class ModelField(msgspec.Struct, frozen=True):
         return self.default is msgspec.NODEFAULT
 
 
+_MISSING = " is missing"
+
+
 class ModelError(ValueError):
     """What a user wrote does not fit a model: the path of each mistake, and a sentence with what would be right."""
 
@@ -83,7 +86,7 @@ class ModelError(ValueError):
 def independent(mistakes: Mistakes) -> Mistakes:
     """Return the mistakes that do not follow from others: a key that is missing may be the unknown one, misspelt."""
     misspelt = {path[:-1] for path, reason in mistakes if not _is_known((path, reason))}
-    return [each for each in mistakes if not _is_known(each) or each[0][:-1] not in misspelt]
+    return [each for each in mistakes if not each[1].endswith(_MISSING) or each[0][:-1] not in misspelt]
 
 
 def _is_known(mistake: tuple[Path, str]) -> bool:
@@ -315,7 +318,7 @@ def _mistakes_in_order(fields: ModelFields, value: dict[Any, Any], place: Place)
             if field.check is not None:
                 _read(field.check, value[key], (place, name), mistakes)
         elif field.is_required():
-            mistakes.append((path_of((place, name)), f"{text_of((place, name))!r} is missing"))
+            mistakes.append((path_of((place, name)), f"{text_of((place, name))!r}{_MISSING}"))
     known = [field.alias if field.alias.startswith("$") else name for name, field in fields.items()]
     for key in value:
         if key not in used:
@@ -393,14 +396,14 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
         if self.most == FINITE and not -FINITE <= read <= FINITE:
             wanted = "a finite number"
         elif not read <= self.most:
-            wanted = f"less than or equal to {self.most:.15g}"
+            wanted = f"a number of at most {self.most:.15g}"
         elif not read >= self.least:
-            wanted = f"greater than or equal to {self.least:.15g}"
+            wanted = f"a number of at least {self.least:.15g}"
         elif not read > self.above:
-            wanted = f"greater than {self.above:.15g}"
+            wanted = f"a number above {self.above:.15g}"
         else:
             return read
-        return reject(place, mistakes, f"Input should be {wanted}", given)
+        return reject(place, mistakes, f"{wanted} is expected", given)
 
 
 class Length(msgspec.Struct, frozen=True):
@@ -452,7 +455,8 @@ def text_of(place: Place) -> str:
 
 def reject(place: Place, mistakes: Mistakes, wanted: str, value: Any) -> None:
     """Add the mistake that a value is not what is wanted."""
-    mistakes.append((path_of(place), f"{text_of(place)}: {wanted}, not {shown(value)}"))
+    found = "null" if value is None else shown(value)
+    mistakes.append((path_of(place), f"{text_of(place)}: {wanted}, not {found}"))
 
 
 def refuse(place: Place, mistakes: Mistakes, problem: Exception | str) -> None:
@@ -519,7 +523,7 @@ def _read_kind(kind: type, wanted: str, value: Any, place: Place, mistakes: Mist
 def _read_int(value: Any, place: Place, mistakes: Mistakes) -> Any:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    return reject(place, mistakes, "Input should be a valid integer", value)
+    return reject(place, mistakes, "a whole number is expected", value)
 
 
 def _read_float(value: Any, place: Place, mistakes: Mistakes) -> Any:
@@ -541,7 +545,7 @@ def _read_choice(choices: tuple[Any, ...], value: Any, place: Place, mistakes: M
     if isinstance(value, str) and value in choices:
         return value
     *others, last = [repr(choice) for choice in choices]
-    return reject(place, mistakes, f"Input should be {', '.join(others)} or {last}", value)
+    return reject(place, mistakes, f"{', '.join(others)} or {last} is expected", value)
 
 
 def _read_items(check: Check | None, value: Any, place: Place, mistakes: Mistakes) -> Any:

@@ -62,6 +62,22 @@ def decode_document(data: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Docum
         return _flow_yaml(text, limits, problem)
 
 
+_BEGINS_NOTHING = "found character that cannot start any token"
+_TAB = "lines are indented with spaces in YAML, and this is a tab"
+_INDENTATION = "check the indentation of this line and of the one above"
+_PLAINLY = {
+    _BEGINS_NOTHING: "no value begins with this character; put the value into quotes",
+    "found a tab character that violates indentation": _TAB,
+    "mapping values are not allowed in this context": (
+        f"a key is not expected here: {_INDENTATION}, and quote text with ': '"
+    ),
+    "did not find expected key": f"a key is expected here: {_INDENTATION}",
+    "did not find expected '-' indicator": f"an item that begins with '-' is expected here: {_INDENTATION}",
+    "found unexpected end of stream": "the document ends before a quotation mark is closed",
+}
+"""What libyaml says, in the words of somebody who wrote an eval set."""
+
+
 def decode_located_yaml(text: str, limits: Limits) -> Document:
     """Decode a YAML document with its positions, restricted to values that JSON has.
 
@@ -79,7 +95,9 @@ def decode_located_yaml(text: str, limits: Limits) -> Document:
     except yaml.MarkedYAMLError as problem:
         mark = problem.problem_mark or problem.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-        raise DocumentError(str(problem.problem or problem.context), line, column) from None
+        reason = str(problem.problem or problem.context)
+        is_tab = _BEGINS_NOTHING in reason and text.splitlines()[line - 1 :][:1][0][column - 1 :][:1] == "\t"
+        raise DocumentError(_TAB if is_tab else _PLAINLY.get(reason, reason), line, column) from None
     except (yaml.YAMLError, UnicodeError) as problem:
         raise DocumentError(f"not YAML: {str(problem).splitlines()[0]}", 1, 1) from None
     if root is None:
