@@ -41,6 +41,14 @@ class InputError(RightcallError):
     """Data from outside cannot be read: it is malformed, too large, too deep, or does not have the expected form."""
 
 
+class UnknownFormatError(InputError):
+    """Data from outside is in no known format. `brief` says so in short, `hint` what was looked for."""
+
+    def __init__(self, brief: str, hint: str = "") -> None:
+        super().__init__(f"{brief}; {hint}" if hint else brief)
+        self.brief, self.hint = brief, hint
+
+
 class DocumentError(InputError):
     """A file that people write, such as an eval set, is wrong; `line` and `column` say where, counted from 1."""
 

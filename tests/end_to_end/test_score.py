@@ -2,8 +2,10 @@
 
 import gzip
 import json
+import shutil
 import tarfile
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pyarrow as pa
 import pytest
@@ -92,7 +94,7 @@ def test_a_file_that_is_no_trace_costs_that_file(folder: Path, tmp_path: Path) -
     done = rightcall("score", ".", "--expect", "counts: {charge_card: 2}", cwd=tmp_path)
 
     assert done.returncode == 2
-    assert done.stdout.splitlines()[-1].startswith("1 passed in ")
+    assert done.stdout.splitlines()[-1].startswith("1 passed, 1 file not read in ")
     assert "rightcall: notes.txt" in done.stderr
 
 
@@ -223,3 +225,31 @@ def test_tables_and_lines_larger_than_the_limit_are_refused(name: str, out: tupl
     assert done.returncode == 2
     assert f"{name}: more than the limit of 10 bytes (max_size)" in done.stderr
     assert "passed" not in done.stdout
+
+
+def test_files_that_are_not_read_are_counted_and_what_they_have_in_common_is_said_once(
+    folder: Path, tmp_path: Path
+) -> None:
+    shutil.copy(folder / "google-adk.json", tmp_path / "a.json")
+    for name in ("b.json", "c.json", "d.json"):
+        (tmp_path / name).write_text("no trace")
+
+    done = rightcall("score", ".", "--expect", "counts: {charge_card: 2}", "--format", "junit=out.xml", cwd=tmp_path)
+    shown = rightcall("show", ".", cwd=tmp_path)
+
+    for each in (done, shown):
+        assert each.returncode == 2
+        assert each.stderr.count("looked for OTLP") == 1
+        assert "rightcall: c.json: not JSON (line 1, column 1: expecting value)\n" in each.stderr
+    assert done.stdout.splitlines()[-1].startswith("1 passed, 3 files not read in ")
+    suite = ElementTree.parse(tmp_path / "out.xml").getroot()[0]
+    assert (suite.get("tests"), suite.get("errors")) == ("2", "1")
+    message = "3 files could not be read, and what is in them was not judged"
+    assert [error.get("message") for error in suite.iter("error")] == [message]
+
+
+@pytest.mark.parametrize("command", [("score", ".", "--expect", "never: [pay]"), ("show", ".")], ids=str)
+def test_a_folder_without_files_is_an_error(command: tuple[str, ...], tmp_path: Path) -> None:
+    done = rightcall(*command, cwd=tmp_path)
+
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", "rightcall: no files in .\n")

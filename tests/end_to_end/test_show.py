@@ -236,7 +236,7 @@ from rightcall.cli import _show
 def break_with(*_):
     raise ZeroDivisionError("a trace said \\x1b]0;owned\\x07")
 
-_show.trace_files = break_with
+_show.found_files = break_with
 sys.argv = ["rightcall", "show", sys.executable]
 main()
 """

@@ -14,7 +14,7 @@ import click
 from rightcall._lazy import lazy_pattern, light_imports
 from rightcall.errors import InputError, StoreError, nearest
 
-from ._output import FORMATS, print_error
+from ._output import FORMATS, Complaints
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -413,7 +413,7 @@ def sources_of(options: dict[str, Any], request: Request | None = None, **more: 
     if any([":" in trace for trace in traces]):
         traces, pulled = local_traces(traces)
         names |= pulled
-    files = list(trace_files(traces))
+    files = found_files(traces)
     if STANDARD_INPUT in files:
         if files.count(STANDARD_INPUT) > 1:
             raise click.UsageError("standard input (-) can be read only once")
@@ -424,7 +424,7 @@ def sources_of(options: dict[str, Any], request: Request | None = None, **more: 
         reading_of(options, request, **more),
         files,
         together=options.get("together", False),
-        complain=print_error,
+        complain=Complaints(),
         names=names,
         is_named=request is not None and request.expectation is not None,
     )
@@ -453,6 +453,14 @@ def _saved_input(context: click.Context) -> str:
     with open(path, "wb") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
     return path
+
+
+def found_files(traces: Sequence[str]) -> list[str]:
+    """Return the files to read. Raises `InputError` if there are none."""
+    files = list(trace_files(traces))
+    if not files:
+        raise InputError(f"no files in {', '.join(traces)}")
+    return files
 
 
 def trace_files(traces: Sequence[str]) -> Iterator[str]:

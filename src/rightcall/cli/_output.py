@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TextIO
 
 import click
 
-from rightcall.errors import RightcallError
+from rightcall.errors import RightcallError, UnknownFormatError
 from rightcall.reporting import reports
 
 if TYPE_CHECKING:
@@ -112,6 +112,19 @@ def _style(name: str, no_color: bool) -> RichStyle:
 
     style = RichStyle.parse(name)
     return style.without_color if no_color else style
+
+
+class Complaints:
+    """Prints errors about files. What several of them would say alike is said once, with the first."""
+
+    def __init__(self) -> None:
+        self._hints: set[str] = set()
+
+    def __call__(self, problem: object) -> None:
+        known = isinstance(problem, UnknownFormatError) and problem.hint in self._hints
+        if isinstance(problem, UnknownFormatError):
+            self._hints.add(problem.hint)
+        print_error(problem.brief if known and isinstance(problem, UnknownFormatError) else problem)
 
 
 def print_error(problem: object) -> None:

@@ -16,15 +16,15 @@ from rightcall.values import decoding, redaction
 from ._options import (
     STANDARD_INPUT,
     GroupedCommand,
+    found_files,
     local_traces,
     no_redact_option,
     option,
     reading_of,
     reading_options,
     run_named,
-    trace_files,
 )
-from ._output import Screen, print_error
+from ._output import Complaints, Screen, print_error
 
 if TYPE_CHECKING:
     from rightcall.reading import Reading, Recognised
@@ -63,7 +63,7 @@ def command(traces: tuple[str, ...], together: bool, cases: tuple[str, ...], run
     if cases:
         raise click.UsageError("--case chooses cases of one run; give its folder, the beginning of its id, or last")
     files, names = local_traces(traces) if any([":" in trace for trace in traces]) else (traces, {})
-    return _show_traces(tuple(trace_files(files)), reading_of(options), printer, names, together=together)
+    return _show_traces(found_files(files), reading_of(options), printer, names, together=together)
 
 
 class _Printer:
@@ -149,7 +149,7 @@ def _show_traces(
     sources = (
         [(_name_of(traces, names), list(traces))] if together else [(_name_of((name,), names), name) for name in traces]
     )
-    failed = False
+    failed, complain = False, Complaints()
     for name, source in sources:
         count, recognised = 0, Recognised(is_shown=True)
         try:
@@ -157,7 +157,7 @@ def _show_traces(
                 _show_trajectory(name, trajectory, printer)
                 count += 1
         except RightcallError as problem:
-            print_error(problem)
+            complain(problem)
             failed = True
             continue
         if not count:

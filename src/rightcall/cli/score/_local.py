@@ -148,7 +148,7 @@ class LocalScoring:
         if self._comparison is not None:
             self._print_comparison(self._comparison)
         self.is_sent = all([sender.finish() for sender in self._senders])
-        return report.exit_code or (2 if self._sources.unreadable or not self.is_sent else 0)
+        return report.exit_code or (0 if self.is_sent else 2)
 
     def _print_comparison(self, comparison: Comparison) -> None:
         """Print the comparison after a text report; if a document is printed, on standard error."""
@@ -217,6 +217,7 @@ class LocalScoring:
             repeats=self._tally.repeats(always=gate is not None),
             quarantined={each: known for each, known in self._quarantined.items() if each in self._tally.counted},
             gate=gate,
+            unread=self._sources.unreadable,
             comparison=None if self._comparison is None else self._comparison.plain(),
         )
 

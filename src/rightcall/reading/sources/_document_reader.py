@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
-from rightcall.errors import InputError, missing_package
+from rightcall.errors import InputError, UnknownFormatError, missing_package
 from rightcall.limits import Limits
 from rightcall.reading import formats, messages
 from rightcall.reading.formats import (
@@ -257,7 +257,7 @@ class DocumentReader(msgspec.Struct, eq=False):
             number += 1
             first = self._line(stream, number)
         if not first:
-            raise InputError(f"{self._name}: the file is empty; {LOOKED_FOR}")
+            raise InputError(f"{self._name}: the file is empty")
         # If the first line is a document, lines are read one by one; otherwise it begins a document of several lines.
         try:
             begun = None if first.rstrip().endswith(_OPEN) else self._document_items(first)
@@ -376,7 +376,7 @@ class DocumentReader(msgspec.Struct, eq=False):
 
     def _batches_after_broken_line(self, rest: bytes, problem: InputError) -> Iterator[Iterable[SourceItem]]:
         if not any([self._is_document(line) for line in rest.split(b"\n", 3)[:3]]):
-            raise InputError(f"{self._name}: {problem}; {LOOKED_FOR}")
+            raise UnknownFormatError(f"{self._name}: {problem}", LOOKED_FOR)
         self._warnings.add("dropped lines", f"{self._name}: line 1 was left out: {problem}")
         yield from self._line_batches(io.BytesIO(rest), 2)
 

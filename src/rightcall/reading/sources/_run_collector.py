@@ -12,7 +12,7 @@ from typing import IO, Any
 
 import msgspec
 
-from rightcall.errors import ConfigurationError, InputError, UnknownNameError, nearest
+from rightcall.errors import ConfigurationError, InputError, UnknownFormatError, UnknownNameError, nearest
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.reading import messages
 from rightcall.reading.conventions import groups_of
@@ -117,7 +117,7 @@ class RunCollector:
             yield from self._of_messages(name, warnings)
             return
         if not has_spans and not self._logs:
-            raise InputError(f"{name}: no spans in it and no messages; {LOOKED_FOR}")
+            raise UnknownFormatError(f"{name}: no spans in it and no messages", LOOKED_FOR)
         self.warn_of_loose(name, warnings)
         if self.budget.left < 0:
             yield from self._spilled_trajectories(warnings)
@@ -133,7 +133,7 @@ class RunCollector:
             InputError: nothing in the source is a span or a message, or its messages are of an unknown format.
         """
         if not self._traces.has_spans and not self._logs and not self._loose:
-            raise InputError(f"{name}: no spans in it and no messages; {LOOKED_FOR}")
+            raise UnknownFormatError(f"{name}: no spans in it and no messages", LOOKED_FOR)
         if not self._traces.has_spans and not self._logs:
             return [], [], self._messages(name, warnings)
         self.warn_of_loose(name, warnings)
@@ -264,7 +264,7 @@ def checked_messages(messages: list[Any], name: str) -> list[Any]:
             kind = type(message).__name__
             raise InputError(f"{name}[{position}]: an object of type {kind} cannot be read as a message; give a dict")
     if messages and not has_messages(messages):
-        raise InputError(f"{name}: neither spans nor messages of a known format; {LOOKED_FOR}; {_OWN_LOGS}")
+        raise UnknownFormatError(f"{name}: neither spans nor messages of a known format", f"{LOOKED_FOR}; {_OWN_LOGS}")
     return messages
 
 

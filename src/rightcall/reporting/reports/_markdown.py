@@ -112,8 +112,8 @@ def github_report(report: Report) -> Iterator[str]:
         from ._gate_lines import gate_commands  # most reports have no gate
 
         yield from gate_commands(report)
-    if report.void:
-        yield f"::warning title=rightcall::{report.void}\n"
+    if report.gap:
+        yield f"::warning title=rightcall::{report.gap}\n"
     for level, count in counts.items():
         shown = (firsts[level] + others[level])[: _MOST_NOTES if count <= _MOST_NOTES else _MOST_NOTES - 1]
         for note in shown:
@@ -317,7 +317,7 @@ def junit_report(report: Report) -> Iterator[str]:
     blocks = [(block.verdict, block.quarantine is not None) for block in case_blocks(report)]
     skipped = sum([is_quarantined for _, is_quarantined in blocks])
     verdicts = [*[verdict for verdict, _ in blocks], *[each.verdict for each in report.overall]]
-    verdicts += ["not_measured"] if report.void else []
+    verdicts += ["not_measured"] if report.gap else []
     counts = Totals.of(verdicts)
     numbers = f'tests="{len(verdicts)}" failures="{counts.failed}" errors="{counts.error + counts.not_measured}"'
     numbers += f' time="{_seconds(report.seconds)}"'
@@ -332,12 +332,16 @@ def junit_report(report: Report) -> Iterator[str]:
         yield from _case(block, report.subject)
     for each in report.overall:
         yield from _overall(each, report.subject)
-    if report.void:
-        yield f'<testcase classname="{xml_attribute(report.subject)}" name="all cases" time="0.000">\n'
-        yield f'<error type="not_measured" message="{report.void}"/>\n</testcase>\n'
+    if report.gap:
+        yield f'<testcase classname="{xml_attribute(report.subject)}" name="{_GAP[bool(report.unread)]}" time="0.000">\n'
+        yield f'<error type="not_measured" message="{report.gap}"/>\n</testcase>\n'
     yield "</testsuite>\n"
     yield from _gate(report)
     yield "</testsuites>\n"
+
+
+_GAP = ("all cases", "unread files")
+"""The test cases that stand for what was not measured."""
 
 
 def _gate(report: Report) -> Iterator[str]:

@@ -24,7 +24,7 @@ from rightcall.cases.verdicts import (
     not_measured_result,
     recorded_repeat,
 )
-from rightcall.errors import InputError, missing_package
+from rightcall.errors import InputError, UnknownFormatError, missing_package
 from rightcall.reading import Reading, check_not_server, check_size
 from rightcall.scale.request import Request
 from rightcall.values.results import CaseResult, Measure, measures_of, success_of
@@ -367,13 +367,12 @@ class Sources(msgspec.Struct, eq=False):
 
     def cannot_read(self, problem: InputError) -> None:
         """Count and report a file that cannot be read, each problem once; raise it if no file can be read."""
-        problem = self._renamed(problem)
         self.unreadable += 1
         if self.together or self.unreadable == len(self.files):
-            raise problem
+            raise self._renamed(problem)
         if str(problem) not in self._complaints:
             self._complaints.add(str(problem))
-            self.complain(problem)
+            self.complain(self._renamed(problem))
 
     def name_of(self, path: str) -> str:
         """Return the name of a file in messages and results."""
@@ -383,7 +382,10 @@ class Sources(msgspec.Struct, eq=False):
         text = str(problem)
         for path, name in self.names.items():
             text = text.replace(path, name)
-        return problem if text == str(problem) else InputError(text)
+        if text == str(problem):
+            return problem
+        hint = problem.hint if isinstance(problem, UnknownFormatError) else ""
+        return UnknownFormatError(text.removesuffix(f"; {hint}"), hint)
 
 
 def read_source(source: str | list[str], reading: Reading, *, is_named: bool) -> Iterator[Trajectory]:

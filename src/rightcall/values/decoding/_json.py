@@ -219,7 +219,7 @@ def decode_json_sequence(text: str, limits: Limits = DEFAULT_LIMITS) -> Iterator
         except RecursionError:
             raise InputError(f"JSON nested too deeply to be read, at character {begin:,}") from None
         except ValueError as problem:
-            raise InputError(f"not JSON: {problem}") from None
+            raise InputError(not_json(problem)) from None
         check_shape(value, limits.nodes, limits)
         yield begin, value
 
@@ -302,6 +302,13 @@ def decode_text(text: str, limits: Limits = DEFAULT_LIMITS) -> Any:
         return _decode_literal(text, limits, problem)
 
 
+def not_json(problem: ValueError) -> str:
+    """Return what is wrong with a text that is not JSON."""
+    if isinstance(problem, json.JSONDecodeError):
+        return f"not JSON (line {problem.lineno}, column {problem.colno}: {problem.msg[:1].lower()}{problem.msg[1:]})"
+    return f"not JSON: {problem}"
+
+
 def _decode_tolerantly(text: str | bytes) -> Any:
     # The standard decoder is slower, but takes NaN, infinities and lone surrogates.
     try:
@@ -309,7 +316,7 @@ def _decode_tolerantly(text: str | bytes) -> Any:
     except RecursionError:
         raise InputError("JSON nested too deeply to be read") from None
     except ValueError as problem:
-        raise InputError(f"not JSON: {problem}") from None
+        raise InputError(not_json(problem)) from None
 
 
 def _most_nodes(text: str | bytes) -> int:
