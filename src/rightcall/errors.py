@@ -194,6 +194,12 @@ def requirement_of(origin: dict[str, Any], extras: str) -> str:
     return shlex.quote(f"rightcall{extras} @ {url}" if url else f"rightcall{extras}")
 
 
+def kind_of(value: object) -> str:
+    """Return the name of the type of a value, with its article: `a str`, `an int`."""
+    name = type(value).__name__
+    return f"{'an' if name[:1] in 'aeioAEIO' else 'a'} {name}"
+
+
 def shown(value: object) -> str:
     """Return any value as a short string for a message, even if it is deep, endless or huge, or its `repr` fails."""
     import reprlib
@@ -201,7 +207,7 @@ def shown(value: object) -> str:
     try:
         text = reprlib.repr(value)
     except Exception:  # noqa: BLE001 - a repr that fails must not hide the error that is being reported
-        text = f"a {type(value).__name__}"
+        text = kind_of(value)
     return text if len(text) <= 80 else f"{text[:79]}…"
 
 

@@ -581,6 +581,54 @@ def test_calls_in_other_processes_are_not_taken_for_no_calls(shop: Path) -> None
     assert "note: the agent started Python processes of its own" in done.stdout
 
 
+def test_calls_in_a_forked_process_are_not_taken_for_no_calls(shop: Path) -> None:
+    (shop / "fork.py").write_text(
+        "import os\n"
+        "from rightcall import tool\n\n"
+        "@tool\n"
+        "def delete(name):\n"
+        "    return name\n\n"
+        "def answer(query):\n"
+        "    child = os.fork()\n"
+        "    if not child:\n"
+        "        delete(query)\n"
+        "        os._exit(0)\n"
+        "    os.waitpid(child, 0)\n"
+    )
+    evalset(shop, "{id: a, input: {query: x}, expect: {never: [delete]}}")
+
+    done = rightcall("run", "fork.py:answer", "shop.yaml", cwd=shop)
+
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "RC301 a" in done.stdout
+    assert [line for line in done.stdout.splitlines() if line.startswith("note:")] == [
+        "note: the agent started Python processes of its own: calls of tools inside them were not seen"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("agent", "told", "notes"),
+    [
+        ("cmd:false", "RC501 a: /usr/bin/false ended with exit code 1", 0),
+        ("http://127.0.0.1:1/answer", "RC501 a: http://127.0.0.1:1/answer cannot be reached: Connection refused", 0),
+        ("cmd:echo hello", "RC301 a: the trace has no tool data", 1),
+    ],
+    ids=["exit code", "no connection", "no calls"],
+)
+def test_advice_on_recording_is_for_agents_that_answered_and_are_of_this_kind(
+    shop: Path, agent: str, told: str, notes: int
+) -> None:
+    evalset(shop, "{id: a, input: {query: x}, expect: {calls: [search]}}")
+
+    done = rightcall("run", agent, "shop.yaml", cwd=shop)
+
+    found = [line for line in done.stdout.splitlines() if line.startswith("note:")]
+    assert told in done.stdout
+    assert len(found) == notes
+    assert "@rightcall.tool" not in done.stdout
+    assert all("answer with its messages" in note for note in found)
+
+
 def test_every_format_of_a_report_can_be_asked_for_while_running(shop: Path) -> None:
     summary = shop / "summary.md"
     files = ["--format", "junit=junit.xml", "--format", "markdown=comment.md"]

@@ -260,7 +260,7 @@ def test_one_that_looks_at_calls_is_not_asked_about_a_trace_without_tool_data() 
     ("target", "message"),
     [
         pytest.param(lambda outputs: True, "has the parameter 'outputs'; did you mean 'output'", id="parameter"),
-        pytest.param(3, "is a int; an evaluator is a function, or a class", id="no code"),
+        pytest.param(3, "is an int; an evaluator is a function, or a class", id="no code"),
         pytest.param(dict, "has no method 'evaluate'", id="class"),
     ],
 )

@@ -255,7 +255,7 @@ def test_no_spans_are_a_trajectory_without_calls() -> None:
 
 
 def test_something_that_is_no_span_is_refused() -> None:
-    with pytest.raises(InputError, match=r"spans\[1\] is a int"):
+    with pytest.raises(InputError, match=r"spans\[1\] is an int"):
         read_spans([json.loads(ONE), 5])
 
 

@@ -8,6 +8,7 @@ from ._read import (
 )
 from .formats._containers import INPUT_FORMATS as INPUT_FORMATS
 from .runs._notes import Recognised as Recognised
+from .runs._run_builder import NO_TOOL_DATA as NO_TOOL_DATA
 from .runs._traces import Grouping as Grouping
 from .sources._document_reader import bounded as bounded, check_not_server as check_not_server, check_size as check_size
 from .sources._large_file import (

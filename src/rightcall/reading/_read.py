@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
-from rightcall.errors import InputError, UnknownNameError, nearest, shown
+from rightcall.errors import InputError, UnknownNameError, kind_of, nearest, shown
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.values.decoding import admit
 from rightcall.values.trajectory import Trajectory
@@ -260,7 +260,7 @@ def _gather(
         gathered.add(formats.items_of(document, input_format))
         return "the document"
     if not isinstance(source, (str, bytes, bytearray, memoryview, os.PathLike)) and not hasattr(source, "read"):
-        raise InputError(f"a {type(source).__name__} cannot be read; give a path, bytes, a file or a document")
+        raise InputError(f"{kind_of(source)} cannot be read; give a path, bytes, a file or a document")
     with opened(source, max_size) as (name, stream):
         try:
             for batch in DocumentReader(name, limits, warnings, gathered.budget, input_format).batches(stream):
@@ -288,4 +288,4 @@ def _add_documents(run: RunBuilder, document: Any, position: int) -> None:
         elif isinstance(item, LogRecord):
             run.logs.append(item)
         else:
-            raise InputError(f"spans[{position}] is a {type(document).__name__} and not a span of a known container")
+            raise InputError(f"spans[{position}] is {kind_of(document)} and not a span of a known container")

@@ -93,9 +93,9 @@ def test_an_endpoint_on_this_machine_may_send_its_spans(workshop: Workshop) -> N
         (500, b"it   broke\n" + b"x" * 500, {}, "status 500: 'it broke xxx"),
         (404, b"", {}, "status 404"),
         (302, b"", {"location": "http://elsewhere.example/"}, "redirects to 'http://elsewhere.example/', which is not"),
-        (200, b"x" * 2000, {}, "not valid HTTP, or too large: more than 1,000 bytes"),
-        (200, b"x", {"content_length": "2000"}, "too large: 2,000 bytes"),
-        (200, b"x", {"content_length": "200"}, "ended before the body"),
+        (200, b"x" * 2000, {}, "cannot be read: more than 1,000 bytes"),
+        (200, b"x", {"content_length": "2000"}, "cannot be read: 2,000 bytes are more than allowed"),
+        (200, b"x", {"content_length": "200"}, "closed before the body"),
         (200, b"x", {"content_encoding": "br"}, "'br' is not known"),
     ],
 )

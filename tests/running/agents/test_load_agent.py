@@ -156,7 +156,7 @@ def test_a_tool_is_not_taken_for_the_agent(workshop: Workshop) -> None:
         ("shop/agent.py", "no file shop/agent.py: there is no folder"),
         ("agent.py:mian", r"agent.py has no 'mian'; did you mean 'main'\?"),
         ("agent.py:Shop.aks", r"agent.py has no 'aks'; did you mean 'ask'\?"),
-        ("agent.py:LIMIT", "agent.py:LIMIT is a int, which cannot be run"),
+        ("agent.py:LIMIT", "agent.py:LIMIT is an int, which cannot be run"),
         ("agent.py:Needy", "Needy is a class that needs size; make an instance in the file"),
         ("agent.py:Needy.ask", "Needy is a class that needs size"),
         ("agent.py:os", "is a module, which cannot be run"),

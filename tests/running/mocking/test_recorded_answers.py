@@ -131,7 +131,7 @@ def test_a_value_that_is_not_json_cannot_be_replayed_and_says_so() -> None:
     replay = Recording(recorder.entries).replay("one")
     with (
         use_mocks(replay),
-        pytest.raises(MockError, match=r"could not be recorded: a object at \$.file is not a JSON"),
+        pytest.raises(MockError, match=r"could not be recorded: an object at \$.file is not a JSON"),
     ):
         make()
 

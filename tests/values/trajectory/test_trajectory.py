@@ -50,8 +50,8 @@ def test_a_trajectory_does_not_see_later_changes_of_what_it_was_made_from() -> N
     [
         ("abc", "list of calls, not a str"),
         ({"name": "a"}, "list of calls, not a dict"),
-        (5, "list of calls, not a int"),
-        (["a", 5], r"calls\[1\] is a int"),
+        (5, "list of calls, not an int"),
+        (["a", 5], r"calls\[1\] is an int"),
         ([{"name": "a", "nmae": 1}], "unknown key 'nmae'; did you mean 'name'"),
         ([{"args": {}}], "name"),
         ([{"name": "a", "args": [1]}], r"calls\[0\].*object"),
@@ -59,7 +59,7 @@ def test_a_trajectory_does_not_see_later_changes_of_what_it_was_made_from() -> N
         ([{"name": 5}], "Expected `str`"),
         ([""], "not empty"),
         (["x" * 1_000_000], "1,000,000 characters"),
-        ([ToolCall("a", {"x": object()})], "a object at"),
+        ([ToolCall("a", {"x": object()})], "an object at"),
     ],
 )
 def test_a_wrong_call_is_refused_by_its_place(calls: Any, message: str) -> None:

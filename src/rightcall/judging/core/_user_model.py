@@ -29,7 +29,7 @@ from typing import (
 
 import msgspec
 
-from rightcall.errors import ConfigurationError, CriteriaError, nearest, shown
+from rightcall.errors import ConfigurationError, CriteriaError, kind_of, nearest, shown
 
 ModelT = TypeVar("ModelT", bound="UserModel")
 _UNDERSCORE = re.compile(r"_([a-z0-9])")
@@ -238,7 +238,7 @@ class UserModel:
         """Look at all values together. Raises `ValueError` with the sentence for the user."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"a {type(self).__name__} is frozen; make another with model_copy(update={{{name!r}: …}})")
+        raise AttributeError(f"{kind_of(self)} is frozen; make another with model_copy(update={{{name!r}: …}})")
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self._values() == other._values()
@@ -347,7 +347,7 @@ def _plain(value: Any) -> Any:
 def _dumped(value: Any) -> Any:
     if isinstance(value, UserModel):
         return value.dumped()
-    raise TypeError(f"a {type(value).__name__} is not JSON")
+    raise TypeError(f"{kind_of(value)} is not JSON")
 
 
 # The hook is called for models alone; `_plain` looks at each value in them.

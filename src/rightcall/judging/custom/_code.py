@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints, overlo
 
 import msgspec
 
-from rightcall.errors import ConfigurationError, CriteriaError, InputError, LimitError, RightcallError, nearest, shown
+from rightcall.errors import (
+    ConfigurationError,
+    CriteriaError,
+    InputError,
+    LimitError,
+    RightcallError,
+    kind_of,
+    nearest,
+    shown,
+)
 from rightcall.judging.core import AsyncEvaluator, Execution, UserModel, is_score, parse_model
 from rightcall.limits import Limits
 from rightcall.values.decoding import admit, dump_json
@@ -130,7 +139,7 @@ def code_of(target: Any, name: str) -> Code:
         return _code_of_class(target, name, options)
     if not callable(target):
         raise ConfigurationError(
-            f"{name} is a {type(target).__name__}; an evaluator is a function, or a class with a method 'evaluate'"
+            f"{name} is {kind_of(target)}; an evaluator is a function, or a class with a method 'evaluate'"
         )
     wanted = _wanted(target, name)
     hints = _hints(target, name, wanted)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 import hmac
 import ipaddress
+import os
+import re
 import secrets
 import ssl
 import string
@@ -40,6 +42,7 @@ Headers: TypeAlias = dict[str, str]
 TOKEN_HEADER = "x-rightcall-token"  # noqa: S105 - the name of a header
 _KEPT = ("/v1/traces", "/v1/logs")
 _DROPPED = ("/v1/metrics",)
+_ERRNO = re.compile(r"\[Errno (\d+)\]")
 _PATIENCE = 30.0
 """Seconds until a request has to be complete: a sender that stops half-way must not block a case."""
 _GRACE = 1.0
@@ -133,7 +136,7 @@ class HttpStream:
             elif event is h11.NEED_DATA:
                 raise HttpError(431, f"the headers exceed {MAX_HEAD:,} bytes")
             else:
-                raise HttpError(400, "the connection ended before the headers did")
+                raise HttpError(400, "the connection was closed before the headers ended")
 
     async def read_body(self, headers: Headers, max_bytes: int) -> bytes:
         """Read the body of a message, and decompress it.
@@ -167,8 +170,8 @@ class HttpStream:
             return self._connection.next_event()
         except h11.RemoteProtocolError as problem:
             if self._is_ended:
-                raise HttpError(400, f"the connection ended before the {part} did") from None
-            raise HttpError(problem.error_status_hint, f"malformed HTTP: {problem}") from None
+                raise HttpError(400, f"the connection was closed before the {part} ended") from None
+            raise HttpError(problem.error_status_hint, f"it is not HTTP: {problem}") from None
 
 
 def headers_of(head: h11.Request | h11.Response) -> Headers:
@@ -339,6 +342,12 @@ async def _respond(stream: HttpStream, status: int, kind: str) -> None:
     await stream.send(h11.Response(status_code=status, headers=list(headers.items())), body)
 
 
+def _reason(problem: OSError) -> str:
+    """Return why there is no connection. The words of asyncio are about its own calls, to one address or several."""
+    number = problem.errno or next(iter(map(int, _ERRNO.findall(str(problem)))), 0)
+    return os.strerror(number) if number > 0 else str(problem.strerror or problem)
+
+
 class EndpointAgent:
     """An HTTP endpoint, with a new connection for every request.
 
@@ -374,9 +383,9 @@ class EndpointAgent:
         except TimeoutError:
             raise AgentError(f"{self._address()} did not answer within {self._options.timeout:g} s") from None
         except HttpError as problem:
-            raise AgentError(f"the response of {self._address()} is not valid HTTP, or too large: {problem}") from None
+            raise AgentError(f"the response of {self._address()} cannot be read: {problem}") from None
         except OSError as problem:
-            raise AgentError(f"{self._address()} cannot be reached: {problem.strerror or problem}") from None
+            raise AgentError(f"{self._address()} cannot be reached: {_reason(problem)}") from None
 
     def close(self) -> None:
         """Do nothing: there is no connection between requests."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from rightcall.errors import AgentError, MissingExtraError, RightcallError, missing_package, nearest
+from rightcall.errors import AgentError, MissingExtraError, RightcallError, kind_of, missing_package, nearest
 from rightcall.running.tracing import marks_of
 
 from ._agent import Agent, AgentOptions
@@ -163,7 +163,7 @@ def named_entry(module: ModuleType, dotted: str, where: str) -> Any:
         value = getattr(value, name)
     value = _instance(value, where) if isinstance(value, type) else value
     if not is_runnable(value) or inspect.ismodule(value):
-        raise AgentError(f"{where}:{dotted} is a {type(value).__name__}, which cannot be run")
+        raise AgentError(f"{where}:{dotted} is {kind_of(value)}, which cannot be run")
     return value
 
 

@@ -40,6 +40,10 @@ CUT_OFF = 187
 """The exit code of a worker that can no longer use its channel to the parent."""
 CUT_OFF_REASON = "the agent closed descriptors that its process needs"
 _OTHER_PROCESSES = "the agent started Python processes of its own: calls of tools inside them were not seen"
+SEND_CALLS = (
+    "the agent sent neither spans nor messages, so its calls are not known; have it send spans to the receiver of its "
+    'request, or answer with its messages: {"output": …, "messages": […]}'
+)
 DEFAULT_TIMEOUT = 300.0
 DEFAULT_MEMORY = 2 << 30
 SYNC_CONCURRENCY = 1
@@ -167,6 +171,14 @@ class FrameReader(Generic[MessageT]):
             yield self._decode(body)
 
 
+def with_advice(path: Trajectory, advice: str | None) -> Trajectory:
+    """Return a trajectory without tool data with other advice on how to record it, or with none."""
+    from rightcall.reading import NO_TOOL_DATA  # most runs have no such trajectory
+
+    warnings = [advice if each == NO_TOOL_DATA else each for each in path.warnings]
+    return msgspec.structs.replace(path, warnings=tuple([each for each in warnings if each is not None]))
+
+
 class CaseTrajectory:
     """The trajectory of one run of a case: from the spans of this process, the messages, and what the agent sent."""
 
@@ -219,7 +231,9 @@ class CaseTrajectory:
     def trajectory(self) -> Trajectory:
         """Return all turns as one trajectory: calls that a later turn shows again are counted once."""
         path = self._read(self._turns, self._has_others) if len(self._turns) > 1 else self._latest
-        return msgspec.structs.replace(path, warnings=(*path.warnings, _OTHER_PROCESSES)) if self._has_others else path
+        if not self._has_others:
+            return path
+        return msgspec.structs.replace(path, warnings=(*with_advice(path, None).warnings, _OTHER_PROCESSES))
 
     def _read(self, turns: list[Turn], has_others: bool) -> Trajectory:
         seen = (self._are_all_seen or tools_are_marked()) and not has_others
@@ -386,6 +400,8 @@ class CaptureOptions(msgspec.Struct, frozen=True):
     """Whether opening a file with expectations makes the case an error."""
     are_all_seen: bool = False
     """Whether every call of the agent's tools is observed; the worker sets this after it has loaded the agent."""
+    is_external: bool = False
+    """Whether the agent is a command or an endpoint; the worker sets this, too."""
 
 
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from time import monotonic
 
 import msgspec
 
-from rightcall.errors import AgentError, InputError, RightcallError
+from rightcall.errors import AgentError, InputError, RightcallError, kind_of
 from rightcall.values.results import Cause, Outcome
 from rightcall.values.trajectory import KeptSpans, Trajectory
 
@@ -230,7 +230,7 @@ class _Supervisor:
             worker.altered = reply.altered
             self._finish(worker, reply)
         else:
-            raise InputError(f"a {type(reply).__name__} that is not expected now")
+            raise InputError(f"{kind_of(reply)} that is not expected now")
 
     def _handle_stuck(self, worker: WorkerProcess, number: int) -> None:
         """Kill a worker whose event loop is blocked by one job: that one is to blame, the others run again."""

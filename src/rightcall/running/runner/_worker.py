@@ -42,6 +42,7 @@ from rightcall.values.trajectory import ToolCall, Trajectory, Usage, summed_usag
 
 from ._case_record import (
     CUT_OFF,
+    SEND_CALLS,
     SYNC_CONCURRENCY,
     CaptureOptions,
     CaseJob,
@@ -58,6 +59,7 @@ from ._case_record import (
     frame,
     map_pages,
     plain,
+    with_advice,
 )
 from ._process_state import (
     OutputTail,
@@ -302,6 +304,7 @@ def _prepare_capture() -> None:
 
 def _make_worker(agent: Agent, channel: Channel, setup: dict[str, Any], inventory: ToolInventory | None) -> Any:
     options = msgspec.convert(setup["capture"], CaptureOptions)
+    options = msgspec.structs.replace(options, is_external=agent.target is None)
     if inventory is not None and inventory.are_all_seen:
         options = msgspec.structs.replace(options, are_all_seen=True)
     if not agent.is_async:
@@ -371,7 +374,7 @@ def _take_turns(number: int, job: CaseJob, options: CaptureOptions, witness: Wit
             try:
                 answer = yield _request(job, number, turn, memory)
             except BaseException as raised:  # noqa: BLE001 - what an agent raises fails its case, not the worker
-                failure = "raised", f"the agent raised {_one_line(raised)}", _lines_of(raised)
+                failure = "raised", _told(raised), _lines_of(raised)
         seconds = monotonic() - began
         seen = witness.answer() if answer is None else answer
         shown = Trajectory()
@@ -389,6 +392,8 @@ def _take_turns(number: int, job: CaseJob, options: CaptureOptions, witness: Wit
         if failure is not None:
             break
     whole = _completed(_with_tokens(path.trajectory(), usages), job, outputs, seconds)
+    if failure is not None or options.is_external:
+        whole = with_advice(whole, SEND_CALLS if failure is None else None)
     kept = None if spans is None else spans.kept(whole)
     done = _done(failure, number=number, seconds=seconds, trajectory=whole, recorded=tools.recorded(), spans=kept)
     return msgspec.structs.replace(done, complaints=complaints.text())
@@ -485,6 +490,11 @@ def _lines_of(raised: BaseException) -> str | None:
     if isinstance(raised, AgentError):
         return raised.traceback[-_LONGEST_TRACEBACK:] or None
     return traceback_of(raised)[-_LONGEST_TRACEBACK:]
+
+
+def _told(raised: BaseException) -> str:
+    """Return what went wrong. An `AgentError` is ours, about the input or about an agent in another process."""
+    return str(raised) if isinstance(raised, AgentError) else f"the agent raised {_one_line(raised)}"
 
 
 def _one_line(raised: BaseException) -> str:

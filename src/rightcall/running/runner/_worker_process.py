@@ -32,6 +32,7 @@ from ._case_record import (
     frame,
     parse_reply,
     read_page,
+    with_advice,
 )
 from ._process_state import PROCESS_TREE, Guard, OutputTail, exceeds_memory, kill_group, kill_tree, shared_memory
 from ._process_tree import RUN_VARIABLE
@@ -42,7 +43,7 @@ _PIECE = 1 << 18
 _PIPE_SIZE = 1 << 20
 """The largest pipe that Linux allows a process without privileges (pipe(7), `/proc/sys/fs/pipe-max-size`)."""
 _MOST_READS = 64
-_INCOMPLETE = "the agent did not finish: this is what was seen of it until then"
+_INCOMPLETE = "the agent did not finish, so its calls are known up to that point only"
 GRACE = 1.0
 """Seconds that a cancelled case, or a worker that is asked to end, has until it is killed."""
 _TICK = 0.05
@@ -79,6 +80,7 @@ def spans_so_far(seen: Sequence[Seen]) -> KeptSpans:
 
 def incomplete(path: Trajectory) -> Trajectory:
     """Return a trajectory with a warning that it may be incomplete."""
+    path = with_advice(path, None)
     return msgspec.structs.replace(path, warnings=(*path.warnings, _INCOMPLETE))
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from rightcall._lazy import lazy_pattern
-from rightcall.errors import InputError, shown
+from rightcall.errors import InputError, kind_of, shown
 from rightcall.limits import DEFAULT_LIMITS, Limits
 
 ValueT = TypeVar("ValueT")
@@ -129,7 +129,7 @@ class _Admission:
             return self._plain_object(fields)
         if self._foreign:
             return value
-        raise InputError(f"a {type(value).__name__} at {self._where()} is not a JSON value")
+        raise InputError(f"{kind_of(value)} at {self._where()} is not a JSON value")
 
     def _enter(self) -> None:
         if len(self._path) >= self._limits.depth:

@@ -212,7 +212,9 @@ CODES: dict[str, Code] = {
             "RC501",
             "agent-raised",
             "The agent raised an exception, or called `sys.exit`, while it was run for this case, so there is nothing "
-            "to judge: the case is an `error`. The result carries the traceback and what the agent printed.",
+            "to judge: the case is an `error`. The result carries the traceback and what the agent printed. A command "
+            "ended with an exit code other than 0, an endpoint could not be reached or gave no valid response, or the "
+            "input does not fit the agent: the message says which.",
         ),
         (
             "RC502",

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from msgspec.structs import force_setattr
 
-from rightcall.errors import InputError, nearest, shown
+from rightcall.errors import InputError, kind_of, nearest, shown
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.values.decoding import admit, decode_json, dump_json, load_json
 
@@ -246,7 +246,7 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             InputError: something in `calls` is none of these, has an unknown key, or is not a JSON value.
         """
         if isinstance(calls, (str, bytes, Mapping)) or not isinstance(calls, Iterable):
-            raise InputError(f"a trajectory is a list of calls, not a {type(calls).__name__}")
+            raise InputError(f"a trajectory is a list of calls, not {kind_of(calls)}")
         made = [_call(item, position, limits) for position, item in enumerate(calls)]
         # A call without a start time may have been made at any point, so any order would be invented. If no call has
         # one, the given order counts, unless a call says that its start time was not recorded.
@@ -378,7 +378,7 @@ def _call(item: Any, position: int, limits: Limits) -> ToolCall:
         return ToolCall(name=str.__str__(item))
     if isinstance(item, Mapping):
         return _call_from_object(item, position, limits)
-    raise InputError(f"calls[{position}] is a {type(item).__name__}; a call is a name, an object or a ToolCall")
+    raise InputError(f"calls[{position}] is {kind_of(item)}; a call is a name, an object or a ToolCall")
 
 
 def _call_from_object(item: Mapping[Any, Any], position: int, limits: Limits) -> ToolCall:
