@@ -137,7 +137,7 @@ def test_a_run_that_was_killed_is_counted_as_far_as_it_came(shop: Path, tmp_path
 
     assert done.returncode == 0
     assert done.stderr == f"rightcall: run {header['id'][:4]} is not complete; its results so far are shown\n"
-    assert done.stdout.startswith("### ❌ Rightcall: 1 failed\n")
+    assert done.stdout.startswith("### ❌ Rightcall: 1 failed, not complete\n")
     page = rightcall("report", str(killed), "--format", "html", cwd=shop).stdout
     assert '<p class="note">this run is not complete; its results so far are shown</p>' in page
 

@@ -159,7 +159,7 @@ def test_a_resumed_run_runs_again_what_has_changed_and_says_so(project: Path) ->
 
     done = rightcall("run", "--resume", "last", "--format", "json", cwd=project)
 
-    assert "1 finished results are not used" in done.stderr
+    assert "1 finished result not used, because the agent or the eval set has changed" in done.stderr
     lines = lines_of(project)
     assert [line["case_id"] for line in lines[10:]] == ["c4", "c10"] or {"c4", "c10"} == {
         line["case_id"] for line in lines[10:]
@@ -175,7 +175,7 @@ def test_a_resumed_run_with_another_agent_mixes_nothing(project: Path) -> None:
 
     done = rightcall("run", "--resume", "last", "--format", "json", cwd=project)
 
-    assert "5 finished results are not used" in done.stderr
+    assert "5 finished results not used" in done.stderr
     assert {case["trajectory"]["output"] for case in json.loads(done.stdout)["cases"]} == {f"q{n}" for n in range(5)}
 
 
@@ -207,7 +207,7 @@ def test_what_an_agent_is_made_of_counts_too_when_a_run_is_resumed(project: Path
 
     done = rightcall("run", agent, "set.yaml", "--resume", "last", cwd=project)
 
-    assert "3 finished results are not used" in done.stderr
+    assert "3 finished results not used" in done.stderr
 
 
 def test_another_recording_is_not_mixed_in_when_a_run_is_resumed(project: Path) -> None:
@@ -220,7 +220,7 @@ def test_another_recording_is_not_mixed_in_when_a_run_is_resumed(project: Path) 
 
     done = rightcall("run", "--resume", "last", cwd=project)
 
-    assert "1 finished results are not used" in done.stderr
+    assert "1 finished result not used, because the agent or the eval set has changed" in done.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -234,7 +234,7 @@ def test_a_signal_stops_a_run_in_good_order_and_says_how_to_go_on(project: Path,
     out, err = process.communicate(timeout=PATIENCE)
 
     assert process.returncode == 130
-    assert re.search(r"\d+ passed.* in \d+\.\d\ds  run ", out)
+    assert re.search(r"\d+ passed.*, not complete in \d+\.\d\ds  run ", out)
     found = re.search(r"stopped; go on with: rightcall (run agent.py:limited set.yaml --resume \w+)", err)
     assert found is not None
     assert none_left()

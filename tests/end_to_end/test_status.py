@@ -1,5 +1,6 @@
 """`rightcall` alone, in real processes."""
 
+import json
 import re
 import subprocess
 import sys
@@ -52,7 +53,9 @@ def test_it_says_what_failed_last_what_changed_and_what_to_do(project: Path) -> 
     assert "Since then" not in first
     assert "\nSince then shop_agent.py changed\n" in second
     assert "evals/shop.yaml: 4 passed\n" in third
-    assert re.search(r"^Run before [0-9a-f]{4}: 3 passed, 1 failed; reserve_two passes now$", third, re.MULTILINE)
+    assert re.search(
+        r"^Run before [0-9a-f]{4}, just now: 3 passed, 1 failed; reserve_two passes now$", third, re.MULTILINE
+    )
 
 
 def test_on_a_narrow_terminal_the_argument_is_still_seen(project: Path) -> None:
@@ -79,6 +82,23 @@ def test_a_run_that_was_stopped_is_to_be_resumed(project: Path) -> None:
 
     assert "it is not complete" in shown
     assert re.search(r"^  rightcall run --resume [0-9a-f]{6} ", shown, re.MULTILINE)
+
+
+def test_a_run_that_was_killed_passes_in_no_report_and_is_shown_with_its_results(project: Path) -> None:
+    rightcall("run", "--case", "laptop", cwd=project)
+    [header] = project.glob(".rightcall/runs/*/run.json")
+    header.write_text(json.dumps({**json.loads(header.read_text("utf-8")), "finished": None, "totals": None}), "utf-8")
+    reason = "the run is not complete: it was stopped before all cases were run"
+
+    shown = rightcall(cwd=project).stdout
+    written = [
+        rightcall("report", "last", "--format", name, cwd=project).stdout for name in ("markdown", "junit", "json")
+    ]
+
+    assert "evals/shop.yaml: 1 passed; it is not complete\n" in shown
+    assert written[0].startswith("### ⚠️ Rightcall: 1 passed, not complete\n")
+    assert f'<error type="not_measured" message="{reason}"/>' in written[1]
+    assert json.loads(written[2])["exit_code"] == 2
 
 
 def test_text_of_strangers_is_shown_and_never_obeyed(project: Path) -> None:

@@ -252,6 +252,7 @@ def report_of(run: RunFolder, *, redacts: bool = True) -> Report:
         repeats=repeats,
         gate=header.gate,
         quarantined=run.quarantined,
+        is_complete=run.header.finished is not None,
         min_pass=_min_pass(run),
     )
     return redacted_report(report) if redacts else report

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -123,18 +124,27 @@ def _lines(project: Project) -> Iterator[str]:
     yield from _next(project, troubles)
 
 
+def _counted(run: RunSummary) -> Mapping[str, int]:
+    """Return the number of cases by verdict. A run that was killed has none in its header."""
+    if run.totals:
+        return run.totals
+    return Counter([verdict for case, verdict in run.verdicts().items() if case not in run.quarantined])
+
+
 def _totals(run: RunSummary) -> str:
-    counts = [f"{run.totals[name]:,} {SIGNS[name].word}" for name in _SHOWN if run.totals.get(name)]
+    totals = _counted(run)
+    counts = [f"{totals[name]:,} {SIGNS[name].word}" for name in _SHOWN if totals.get(name)]
     apart = [f"{len(run.quarantined):,} in quarantine"] if run.quarantined else []
-    totals = ", ".join([*counts, *apart]) or "no cases"
-    return totals if run.is_finished else f"{totals}; it is not complete"
+    told = ", ".join([*counts, *apart]) or "no cases"
+    return told if run.is_finished else f"{told}; it is not complete"
 
 
 def _trouble_lines(run: RunSummary, troubles: list[CaseProblem]) -> Iterator[str]:
     for case in troubles:
         line, width = f"  {_mark(case.verdict)} {case.case_id}  {case.message}".rstrip(), _width()
         yield from [line] if len(line) <= width else _wrapped(case, width)
-    more = sum([run.totals.get(name, 0) for name in _SHOWN[1:]]) - len(troubles)
+    totals = _counted(run)
+    more = sum([totals.get(name, 0) for name in _SHOWN[1:]]) - len(troubles)
     if more > 0:
         yield f"    and {more:,} more"
 
@@ -163,7 +173,7 @@ def _since(project: Project, last: RunSummary) -> Iterator[str]:
     worse = [case for case in judged if now[case] != "passed" and then.get(case) == "passed"]
     better = [case for case in judged if now[case] == "passed" and then.get(case, "passed") != "passed"]
     flips = [_flips(worse, "passed then"), _flips(better, "passes now")]
-    yield f"Run before {before.id[:4]}: {_totals(before)}" + "".join([f"; {one}" for one in flips if one])
+    yield "; ".join([f"Run before {before.id[:4]}, {_ago(before)}: {_totals(before)}", *filter(None, flips)])
 
 
 def _flips(cases: list[str], what: str) -> str:

@@ -55,7 +55,7 @@ from rightcall.running.project import (
 from rightcall.running.runner import CaseFinished, WorkerReplaced
 from rightcall.values.decoding import dump_json, load_json
 from rightcall.values.redaction import redacted, redacted_address, redacted_value
-from rightcall.values.results import Aggregates, CaseResult, Tally, measures_of
+from rightcall.values.results import Aggregates, CaseResult, Tally, count_text, measures_of
 from rightcall.values.trajectory import KeptSpans
 
 from .._gate import gate_plan
@@ -135,7 +135,8 @@ class PlannedRun:
             self._finished.add(key)
             yield result
         if changed:
-            print_error(f"the agent or the eval set has changed: {changed:,} finished results are not used")
+            left = count_text(changed, "finished result")
+            print_error(f"{left} not used, because the agent or the eval set has changed since")
 
     def has(self, result: CaseResult) -> bool:
         """Return whether a result is one of this plan."""

@@ -219,6 +219,7 @@ class Running:
             warnings=self._counts.warnings,
             repeats=self._counts.tally.repeats(always=self._gating.record is not None),
             quarantined=self._plan.quarantined,
+            is_complete=self._is_complete,
             min_pass=self._options.min_pass if self._is_complete else None,
             gate=self._gating.record,
         )

@@ -76,6 +76,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """The comparison of verdicts with those of the source of the traces, if there is one."""
     unread: int = 0
     """How many files could not be read, so that what is in them was not judged."""
+    is_complete: bool = True
+    """Whether all cases were run, and it was not stopped before."""
     min_pass: float | None = None
     """The share of cases that has to pass; `None` for all, and for an incomplete run."""
 
@@ -84,7 +86,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         """The exit code of the command: 1 if anything failed, 2 if something could not be measured, else 0.
 
         A gate sets it, or the cases do, where failures within `min_pass` are tolerated; an overall result that did not
-        pass, or a file that could not be read, is never tolerated. Every format agrees with it.
+        pass, a file that could not be read and a run that is not complete are never tolerated. Every format agrees.
         """
         verdicts = {each.verdict for each in self.overall}
         code = self.totals.exit_code if self.gate is None else self.gate.exit_code
@@ -92,13 +94,15 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
             code = 0
         if code == 1 or "failed" in verdicts:
             return 1
-        return 2 if verdicts - {"passed"} or (self.unread and not code) else code
+        return 2 if verdicts - {"passed"} or (not code and (self.unread or not self.is_complete)) else code
 
     @property
     def gap(self) -> str:
         """What was not measured and no case says so: unread files, or everything; empty if there is nothing."""
         if self.unread:
             return f"{count_text(self.unread, 'file')} could not be read, and what is in them was not judged"
+        if not self.is_complete and self.totals.exit_code == 0:
+            return "the run is not complete: it was stopped before all cases were run"
         if self.gate is not None or self.totals != Totals():
             return ""
         return "every case is in quarantine, so nothing was measured" if self.quarantined else "there are no cases"
@@ -116,7 +120,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         """The number of cases by verdict, and of those in quarantine: `2 passed, 1 in quarantine`."""
         apart = f", {len(self.quarantined):,} in quarantine" if self.quarantined else ""
         unread = f", {count_text(self.unread, 'file')} not read" if self.unread else ""
-        return f"{self.totals}{apart}{unread}"
+        return f"{self.totals}{apart}{unread}{'' if self.is_complete else ', not complete'}"
 
     @property
     def rate(self) -> float | None:
