@@ -182,6 +182,14 @@ def test_files_that_are_there_are_left_alone_and_named(tmp_path: Path) -> None:
         ({"helper/agent.py": "from google.adk.agents import Agent\nroot_agent = Agent()\n"}, "helper", "Google's ADK"),
         ({"src/flow.py": "import langgraph.graph\ngraph: Any = builder.compile()\n"}, "src/flow.py:graph", "LangGraph"),
         (
+            {
+                "flow.py": "from langgraph.graph import StateGraph\n\nbuilder = StateGraph(dict)\n\ngraph = (\n"
+                "    StateGraph(dict)\n    .add_node(call_model)\n    .compile(name='shop')\n)\n"
+            },
+            "flow.py:graph",
+            "LangGraph",
+        ),
+        (
             {"bot.py": "from agents import (\n    Agent,\n    Runner,\n)\nasync def answer(question: str): ...\n"},
             "bot.py:answer",
             "OpenAI Agents",
@@ -223,6 +231,7 @@ def test_a_project_with_a_framework_gets_files_for_its_own_agent(
     done = rightcall("init", cwd=tmp_path)
 
     assert (done.returncode, done.stderr) == (0, "")
+    assert [line for line in done.stdout.split("Next:")[1].splitlines() if len(line) > 80] == []
     assert set(files_in(tmp_path)) == {*files, *BEGINNING}
     assert f"This project uses {framework}." in done.stdout
     assert tomllib.loads((tmp_path / "rightcall.toml").read_text("utf-8")) == {

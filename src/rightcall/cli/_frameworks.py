@@ -53,6 +53,8 @@ _MADE = r"^(\w+)\s*(?::[^=\n]+)?=\s*"
 _FUNCTION = r"^(?:async )?def (answer|main|run)\(\s*\w"
 _WITH_DEPENDENCIES = _FUNCTION + r"[^\n]*\n(?:(?:[ \t][^\n]*)?\n)*?[ \t][^\n]*\bdeps\s*="
 """A function that passes an agent of Pydantic AI the dependencies of its tools, which `rightcall run` cannot."""
+_GRAPH = _MADE + r"\(?\s*(?:\w+\.)?StateGraph\([^\n]*(?:\n[ \t]+[^\n]*)*?\.compile\("
+"""A graph that is made and compiled in one statement, as in LangGraph's own template."""
 _AGENT = _MADE + r"Agent(?:\[[^\n]*\])?\("
 
 
@@ -79,7 +81,7 @@ _FRAMEWORKS = (
         name="LangGraph",
         imported=r"(?:langgraph|langchain\.agents)",
         required=r"langgraph",
-        agents=(_MADE + r"(?:\w+\.compile|create_react_agent|create_agent)\(",),
+        agents=(_MADE + r"(?:\w+\.compile|create_react_agent|create_agent)\(", _GRAPH),
         example="graph.py:graph",
         advice="the file and the name of the compiled graph",
         scope="openinference.instrumentation.langchain",

@@ -141,7 +141,7 @@ def _print_project(screen: Screen, folder: Path, written: Written) -> None:
     _print_where(screen, folder)
     screen.line("  rightcall run                                      # one case fails on purpose")
     screen.line("  rightcall view                                     # the same in the browser")
-    screen.line("  rightcall score traces --evalset evals/shop.yaml   # the same, from recorded traces")
+    screen.line("  rightcall score traces --evalset evals/shop.yaml   # the same, from traces")
     screen.line("evals/shop.yaml says how to fix what fails, and how cases are written.")
 
 
@@ -152,8 +152,8 @@ def _print_node(screen: Screen, folder: Path, written: Written) -> None:
     screen.line("\nNext:")
     _print_where(screen, folder)
     screen.line("  rightcall run            # an example; one case fails on purpose")
-    screen.line("  rightcall run --record   # keeps what your model answers; --replay needs neither it nor a key")
-    screen.line(f"Call your agent in {_NODE_FILE}, and write in {EVALSET_FILE} what it should call.")
+    screen.line("  rightcall run --record   # keep what your model answers, to replay")
+    screen.line(f"Call your agent in {_NODE_FILE}; its cases are in {EVALSET_FILE}.")
 
 
 def _print_beginning(screen: Screen, folder: Path, found: Found, written: Written) -> None:
@@ -161,12 +161,10 @@ def _print_beginning(screen: Screen, folder: Path, found: Found, written: Writte
     _print_agent(screen, found)
     screen.line("\nNext:")
     _print_where(screen, folder)
-    screen.line(f"  rightcall score traces --evalset {EVALSET_FILE}   # no model needed; one case fails on purpose")
-    screen.line("  rightcall run                                       # your agent, on the same cases")
-    screen.line(
-        "  rightcall run --record                              # keeps what tools and models answer, for --replay"
-    )
-    screen.line(f"{EVALSET_FILE} is a beginning: write what your agent is asked, and what it should call.")
+    screen.line(f"  rightcall score traces --evalset {EVALSET_FILE}   # one fails on purpose")
+    screen.line("  rightcall run                                       # your agent instead")
+    screen.line("  rightcall run --record                              # keep answers to replay")
+    screen.line(f"{EVALSET_FILE} is a beginning: add what your agent is asked and should call.")
 
 
 def _print_adopted(screen: Screen, folder: Path, found: Found, evalset: str, written: Written) -> None:

@@ -52,3 +52,16 @@ def test_the_interval_of_all_tries_is_over_the_cases_that_have_enough_of_them() 
 
 def test_without_enough_trials_nothing_is_said_of_all_tries() -> None:
     assert totals(3, "++") == ["pass rate   100 %   34–100 % if these cases run again"]
+
+
+def test_of_one_try_the_rate_is_shown_once_and_what_shows_more() -> None:
+    shown = [
+        "".join(map(str, line))
+        for line in steadiness_lines(Steadiness((CaseTrials("laptop", ("passed",)),)), 1, Paper(width=80))
+    ]
+
+    assert shown[0].split() == ["case", "passed", "rate", "95", "%"]
+    assert shown[2:] == [
+        "pass rate   100 %   21–100 % if these cases run again",
+        "each case was run once: rightcall run --repeat 5 shows how steady it is",
+    ]

@@ -81,8 +81,10 @@ def steadiness_lines(
     """
     shown = _listed(run, most)
     width = max([len("case"), *[cell_count(_case(case, paper)) for case in shown]])
-    rows = [_cells(case, k, paper) for case in shown]
-    head = ("passed", "", "rate", "95 %", f"all of {k}")
+    # All of one try is the rate, which is there already.
+    columns = 5 if k > 1 else 4
+    rows = [_cells(case, k, paper)[:columns] for case in shown]
+    head = ("passed", "", "rate", "95 %", f"all of {k}")[:columns]
     widths = [max([cell_count(row[column]) for row in [head, *rows]]) for column in range(len(head))]
     yield (f"    {'case'.ljust(width)}   {_row(head, widths)}",)
     for case, row in zip(shown, rows, strict=True):
@@ -170,9 +172,11 @@ def _totals(run: Steadiness, k: int) -> Iterator[Line]:
     again = f"{interval_text(run.again)} if these cases run again" if run.again is not None else ""
     like = f", {interval_text(run.like_these)} for cases like these" if run.like_these is not None else ""
     yield (f"pass rate  {share_text(run.rate, trials):>6}   {again}{like}".rstrip(),)
+    if max([len(case.verdicts) for case in run.cases], default=0) == 1:
+        yield ("each case was run once: rightcall run --repeat 5 shows how steady it is",)
     every, cases = run.all_of(k)
     some, _ = run.any_of(k)
-    if every is not None:
+    if every is not None and k > 1:
         of = f" ({cases:,} of {len(run.counted):,} cases)" if cases < len(run.counted) else ""
         label = f"all of {k}".ljust(9)
         interval = run.all_of_interval(k)
