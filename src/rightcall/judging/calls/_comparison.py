@@ -499,7 +499,11 @@ def _sentence(comparison: Comparison, line: Line, rule: Rule, subject: Subject) 
         if call.output is None:
             return subject.code, f"`{name}` {failure_text(call.error)} and returned nothing", None
         sentence += f"; it {failure_text(call.error)}"
-    return subject.code, f"`{name}` {subject.verb} {sentence}{f'; {order}' if order else ''}", matchers.meant_matcher(differences)
+    return (
+        subject.code,
+        f"`{name}` {subject.verb} {sentence}{f'; {order}' if order else ''}",
+        matchers.meant_matcher(differences),
+    )
 
 
 _PARTS = {
