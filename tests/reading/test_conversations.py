@@ -64,6 +64,13 @@ def test_lines_without_messages_beside_conversations_are_left_out_with_a_warning
     assert "1 documents that hold no messages were left out" in found[0].warnings[-1]
 
 
+def test_a_text_in_a_list_of_conversations_is_left_out_like_any_other_document() -> None:
+    found = list(read({"runs": [*OBJECTS, "a note"], "version": 1}))
+
+    assert [each.names for each in found] == [("t0",), ("t1",), ("t2",)]
+    assert "1 documents that hold no messages were left out" in found[0].warnings[-1]
+
+
 def test_an_empty_conversation_keeps_its_place_and_says_nothing_of_calls() -> None:
     found = list(read(lines([{"messages": []}, *OBJECTS])))
 

@@ -172,7 +172,8 @@ def _beside_it(value: Mapping[str, Any], key: str, conversation: Any, is_only: b
     others = {other: each for other, each in value.items() if other != key and (is_only or other not in _IDS)}
     if isinstance(conversation, list):
         return {**others, "messages": conversation} if _is_conversation(conversation) else conversation
-    return conversation if is_transcript(conversation) else {**others, **conversation}
+    is_whole = not isinstance(conversation, dict) or is_transcript(conversation)
+    return conversation if is_whole else {**others, **conversation}
 
 
 def _plain_logs(documents: list[Any]) -> tuple[list[Log], int]:
