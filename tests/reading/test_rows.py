@@ -421,3 +421,46 @@ def test_rows_below_a_key_are_those_of_honeycomb_and_cloud_trace() -> None:
     assert has_rows(cloud)
     assert not has_rows({**cloud, "traceId": 3})
     assert not has_rows({"time": 5, "data": [cells]})
+
+
+def test_a_span_of_uipath_is_a_row_though_its_id_has_no_name_of_a_column() -> None:
+    asked = {"role": "assistant", "content": "", "tool_calls": [{"name": "search", "args": {"query": "tv"}, "id": "1"}]}
+    model = {"openinference.span.kind": "LLM", "output.value": json.dumps({"messages": [asked]})}
+    tool = {
+        "openinference.span.kind": "TOOL",
+        "tool.name": "search",
+        "input.value": "{'query': 'tv'}",
+        "output.value": "3 found",
+    }
+    about = {"TraceId": "9b0d7c1e-0f0a-4b6e-8f0e-2a1d3c4b5a69", "EndTime": None, "Source": None, "Status": 1}
+    lines = [
+        {
+            **about,
+            "Id": "a",
+            "ParentId": None,
+            "Name": "LangGraph",
+            "StartTime": "2025-10-17T10:02:12",
+            "Attributes": "{}",
+        },
+        {
+            **about,
+            "Id": "b",
+            "ParentId": "a",
+            "Name": "m",
+            "StartTime": "2025-10-17T10:02:13",
+            "Attributes": json.dumps(model),
+        },
+        {
+            **about,
+            "Id": "c",
+            "ParentId": "a",
+            "Name": "t",
+            "StartTime": "2025-10-17T10:02:14",
+            "Attributes": json.dumps(tool),
+        },
+    ]
+
+    [trajectory] = read("\n".join(map(json.dumps, lines)).encode())
+    [call] = trajectory.calls
+
+    assert (call.name, call.args, call.output) == ("search", {"query": "tv"}, "3 found")

@@ -333,6 +333,29 @@ def test_the_frameworks_own_calls_are_marked() -> None:
     assert [found.internal for found in trajectory.calls] == [True, False]
 
 
+def test_a_span_of_any_agent_knows_its_parent_by_the_context_and_has_content() -> None:
+    top = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "any_agent"}
+    tool = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "search",
+        "gen_ai.tool.args": '{"query": "tv"}',
+        "gen_ai.output": "3 found",
+    }
+    asks = {"gen_ai.operation.name": "call_llm", "gen_ai.input.messages": '[{"role": "user", "content": "A tv?"}]'}
+
+    def kept(number: int, attributes: dict[str, Any]) -> dict[str, Any]:
+        above = None if number == 1 else {"trace_id": 7, "span_id": 2**60 + 1}
+        times = {"start_time": number, "end_time": 9 if number == 1 else number + 1}
+        context = {"trace_id": 7, "span_id": 2**60 + number}
+        return {"name": "a span", "parent": above, "context": context, "attributes": attributes, **times}
+
+    [trajectory] = read({"spans": [kept(2, asks), kept(3, tool), kept(1, top)], "final_output": "3 found"})
+    [call] = trajectory.calls
+
+    assert (call.args, call.output, call.agent) == ({"query": "tv"}, "3 found", "any_agent")
+    assert trajectory.input == "A tv?"
+
+
 @pytest.mark.parametrize(("length", "is_read"), [(10_000, True), (10_001, False)])
 def test_the_name_of_a_tool_has_ten_thousand_characters_at_most(length: int, is_read: bool) -> None:
     found = read_one(span(1, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "x" * length}))

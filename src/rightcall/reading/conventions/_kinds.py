@@ -35,6 +35,7 @@ _VALUES: dict[str, dict[str, Role]] = {
         "chat": "model",
         "text_completion": "model",
         "generate_content": "model",
+        "call_llm": "model",
         "invoke_agent": "agent",
         "invoke_workflow": "agent",
     },

@@ -147,10 +147,10 @@ CONTAINERS = (
         row_spans,
         "rows of spans as DuckDB, BigQuery, ClickHouse and scripts print them: JSON, JSON lines or CSV, in the "
         "[columns](columns.md#tables-of-spans) of tables; Honeycomb's events; traces of Google Cloud Trace (versions "
-        "1 and 2); spans of New Relic and Sentry; segments of AWS X-Ray",
+        "1 and 2); spans of New Relic, Sentry and UiPath; segments of AWS X-Ray",
         "ids of a trace and a span, and two of name, start, attributes; such a row in `data` beside `time`; "
         "`projectId`, `traceId` and `spans`; `spanId` and `displayName`; `trace.id` and `id`; `op`, `data` and ids; "
-        "`Segments`",
+        "`Id`, `TraceId` and `Attributes`; `Segments`",
     ),
 )
 """Phoenix's REST spans are read as `sdk`, its OTLP and Tempo's as `otlp`."""

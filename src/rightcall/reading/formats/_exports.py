@@ -37,6 +37,8 @@ def sdk_span(document: Mapping[str, Any]) -> Span:
     code, description = _status(document)
     events = document.get("events")
     attributes = plain_attributes(document.get("attributes"))
+    parent = document.get("parent")  # the context of the parent, in spans that any-agent keeps
+    above = parent.get("span_id") if isinstance(parent, Mapping) else document.get("parent_id")
     kind = document.get("span_kind")
     if isinstance(kind, str) and "openinference" not in attributes:
         attributes.setdefault("openinference.span.kind", kind)
@@ -48,7 +50,7 @@ def sdk_span(document: Mapping[str, Any]) -> Span:
         name=name if isinstance(name, str) else "",
         trace_id=span_id(context.get("trace_id")) or "",
         span_id=span_id(context.get("span_id")),
-        parent_id=span_id(document.get("parent_id")),
+        parent_id=span_id(above),
         start_ns=nanoseconds(document.get("start_time")),
         end_ns=nanoseconds(document.get("end_time")),
         attributes=attributes,

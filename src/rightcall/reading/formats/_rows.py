@@ -143,6 +143,8 @@ def _rows_below(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         # Cloud Trace, version 1 of its API: spans have no trace id, and `labels` instead of attributes.
         trace = {"trace_id": document["traceId"]}
         return [_labelled({**trace, **span}) for span in spans if isinstance(span, Mapping)]
+    if {"Id", "TraceId", "ParentId", "Attributes"} <= document.keys():  # UiPath, whose spans have no `SpanId`
+        return [{**document, "SpanId": document["Id"]}]
     if isinstance(document.get("trace.id"), str) and isinstance(document.get("id"), str):
         return [{**{key: value for key, value in document.items() if key != "id"}, "span_id": document["id"]}]
     if isinstance(data, Mapping) and {"trace_id", "span_id", "op"} <= document.keys():
