@@ -198,7 +198,7 @@ def test_an_event_of_a_server_keeps_its_name_where_the_data_do_not_have_it() -> 
     assert (found.input, found.output) == ("Hi", "Hello.")
 
 
-@pytest.mark.parametrize("text", ["data: x\n\n", "id: 7\nname: x\n", "data: {}\nodd\n", ": a\n"])
+@pytest.mark.parametrize("text", ["data: x\n\n", "id: 7\nname x\n", "data: {}\nodd\n", ": a\n"])
 def test_a_text_that_only_begins_like_events_is_refused_as_before(text: str) -> None:
     from rightcall.errors import InputError
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 from typing import Any
 
+import pytest
 from tests.walls import for_each
 
+from rightcall import read
+from rightcall.errors import InputError
 from rightcall.reading.messages._proxy_logs import _answer, is_proxy_row, proxy_logs
 
 USER = {"role": "user", "content": "Go."}
@@ -27,6 +32,9 @@ ODD: dict[str, Any] = {"odd": 1}
         ({"request": {"messages": [ODD]}, "response": ANSWER}, False),
         ({"request": {"contents": [USER]}, "response": {"candidates": []}}, True),
         ({"request": {"body": {"messages": [USER]}}, "response": {"body": ANSWER}}, True),
+        ({"request": {"body": '{"messages": [{"role": "user"}]}'}, "response": {"body": {"string": "{}"}}}, False),
+        ({"request": {"body": {"messages": [USER]}}, "response": {"body": {"string": '{"choices": []}'}}}, True),
+        ({"request": {"parsed_body": {"messages": [USER]}}, "response": {"parsed_body": ANSWER}}, True),
         ({"request_body": {"messages": [USER]}, "response_body": ANSWER}, True),
         ({"request_body": '{"messages": [{"role": "user"}]}', "response_body": '{"error": 1}'}, True),
         ({"request": {"input": "Go.", "model": "m"}, "response": {"output": []}}, True),
@@ -123,6 +131,93 @@ def test_rows_that_cannot_be_read_may_belong_to_any_conversation() -> None:
     assert noted({"a": 3, "b": 4, "request": 5}) == [True]
     assert noted({"a": 3, "b": 4}, MODEL) == [True]
     assert noted({"a": 3, "b": 4, "role": "user", "content": "Go."}) == [False, False]
+
+
+@for_each(
+    ("asked", "sent", "unread"),
+    [
+        (None, "<html>", False),
+        (None, {"object": "thread", "id": "t"}, False),
+        ({"model": "m", "input": ["a tv"]}, {"data": [{"object": "embedding"}]}, False),
+        ({"query": "a tv"}, [{"title": "Tvs"}], False),
+        ({"model": "m"}, {"id": 1}, True),
+        ({"prompt": ["Go."]}, {"id": 1}, True),
+        (None, 'event: run\ndata: {"id": 1}\n\n', True),
+        (None, {"items": [{"type": "function_call", "name": "look", "call_id": "1", "arguments": "{}"}]}, True),
+        (None, [MODEL], True),
+    ],
+)
+def test_what_was_sent_to_others_than_models_says_nothing_of_conversations(asked: Any, sent: Any, unread: bool) -> None:
+    body = sent if isinstance(sent, str) else json.dumps(sent)
+    other = {"request": {"method": "POST", "uri": "https://x", "body": asked}, "response": {"body": {"string": body}}}
+
+    [(_, reason), *_] = talks({"request": {"body": {"messages": [USER]}}, "response": {"body": ANSWER}}, other)
+
+    assert bool(reason) is unread
+
+
+def test_calls_that_the_next_request_leaves_out_of_the_answer_were_not_carried_out() -> None:
+    def call(number: int) -> dict[str, Any]:
+        return {"id": str(number), "function": {"name": "look", "arguments": "{}"}}
+
+    several = {**ASKS, "tool_calls": [call(1), call(2)]}
+    later = {**ASKS, "tool_calls": [call(3)]}
+    rows = [row([USER], several), row([USER, ASKS, GIVES], later), row([USER, ASKS, GIVES, later, GIVES])]
+
+    assert talks(*rows) == [([USER, ASKS, GIVES, later, GIVES, MODEL], "")]
+    assert len(talks(rows[0], row([USER, later, GIVES]))) == 2
+    assert [bool(unread) for _, unread in talks(*rows[:2], row([USER, several, GIVES, AGAIN]))] == [False, True]
+
+
+@for_each(
+    ("pieces", "parts"),
+    [
+        ([({"text": "Go"}, None), ({"functionCall": {"name": "look"}}, "STOP")], 2),
+        ([({"text": "Go"}, None)], None),
+        ([], None),
+    ],
+)
+def test_a_stream_of_gemini_is_one_answer_if_it_shows_the_end(pieces: Any, parts: int | None) -> None:
+    events = [{"candidates": [{"content": {"parts": [part]}, "finishReason": reason}]} for part, reason in pieces]
+    sent = "".join([f"data: {json.dumps(event)}\n\n" for event in events])
+    exchange = {"request": {"body": {"contents": [USER]}}, "response": {"body": {"string": sent}}}
+
+    found = [messages for messages, _ in talks(exchange)]
+
+    assert [len(messages[1]["parts"]) for messages in found] == ([] if parts is None else [parts])
+    assert not is_proxy_row({**exchange, "response": {"body": [{"candidates": [{}, {}]}]}})
+
+
+def test_a_cassette_in_yaml_is_a_conversation() -> None:
+    def recorded(*messages: Any) -> str:
+        return json.dumps(json.dumps({"model": "m", "messages": messages}))
+
+    def packed(answer: Any) -> str:
+        return base64.b64encode(gzip.compress(json.dumps({"choices": [{"message": answer}]}).encode())).decode()
+
+    asked = [recorded(USER), recorded(USER, ASKS, GIVES)]
+    answers = [packed(ASKS), packed(MODEL)]
+    pairs = list(zip(asked, answers, strict=True))
+    requests = "".join([f"- body: {body}\n  method: POST\n" for body in asked])
+    responses = "".join([f"- body:\n    string: !!binary |\n      {answer}\n" for answer in answers])
+    rows = [
+        f"- request:\n    body: {body}\n    method: POST\n  response:\n    body:\n      string: !!binary {answer}\n"
+        for body, answer in pairs
+    ]
+
+    for cassette in (
+        f"interactions:\n{''.join(rows)}version: 1\n",
+        f"---\nrequests:\n{requests}responses:\n{responses}",
+    ):
+        [trajectory] = read(cassette.encode())
+        [call] = trajectory.calls
+        assert (call.name, call.output, trajectory.output) == ("look", "ok", "Gone.")
+
+
+def test_a_text_that_is_neither_json_nor_yaml_is_refused() -> None:
+    for text in (b"note: what\nis this", b"note: - x", b"version: 1\n", b"- !!python/name:os.system x"):
+        with pytest.raises(InputError, match="looked for"):
+            list(read(text))
 
 
 def test_an_event_of_a_tool_is_the_result_of_the_call_that_it_names() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import re
 from collections.abc import Iterator
@@ -13,7 +15,7 @@ from tests.walls import for_each
 
 from rightcall.errors import DocumentError
 from rightcall.limits import Limits
-from rightcall.values.decoding import Path, decode_document
+from rightcall.values.decoding import Path, decode_document, decode_yaml
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=6),
@@ -145,3 +147,25 @@ def test_a_mistake_in_yaml_is_told_in_plain_words(text: str, said: str) -> None:
         decode_document(text)
 
     assert f"{caught.value.line}:{caught.value.column}: {caught.value}".startswith(said)
+
+
+def test_binary_data_in_yaml_is_text_unpacked_up_to_the_limit() -> None:
+    def written(data: bytes) -> str:
+        return f"- !!binary {base64.b64encode(data).decode()}"
+
+    packed = gzip.compress(b"a" * 100)
+
+    assert decode_yaml(written(b"a tv"), Limits()) == ["a tv"]
+    assert decode_yaml(written(packed), Limits(text_bytes=100)) == ["a" * 100]
+    assert decode_yaml(written(b"\xff"), Limits()) == ["\ufffd"]
+    with pytest.raises(DocumentError, match="more than 99 bytes"):
+        decode_yaml(written(packed), Limits(text_bytes=99))
+    with pytest.raises(DocumentError, match="damaged binary data"):
+        decode_yaml(written(packed[:3] + b"x" * 30), Limits())
+    with pytest.raises(DocumentError, match="tag"):
+        decode_document(written(b"a tv"))
+
+
+def test_yaml_of_too_many_values_is_refused_before_it_is_in_memory() -> None:
+    with pytest.raises(DocumentError, match="more values"):
+        decode_yaml("[" + "1, " * 20 + "1]", Limits(nodes=20))

@@ -1,4 +1,4 @@
-"""Logs of requests to models and their responses, one a row: Helicone, LiteLLM, Bedrock's invocations, own proxies.
+"""Logs of requests to models and their responses, one a row: Helicone, LiteLLM, HAR, cassettes of VCR, own proxies.
 
 Every request repeats the conversation so far. A request that begins with the messages and the answer of an earlier one
 continues its conversation, so that each call is reported once; any other request begins a new conversation.
@@ -15,14 +15,16 @@ from rightcall._lazy import lazy_pattern
 from rightcall.reading.spans import NOTHING, CallRecord
 
 from ._conversation_reader import key_of
-from ._event_lines import put_together
+from ._event_lines import put_together, sent_events
 from ._log import Log, decoded, listed, plain, returned, said, word
 from ._message_exchange import exchange_of, has_messages, with_reason
 from ._parts import text_of, writer_of
-from ._unknown_calls import hidden_parts, is_wanted, spans_beside, steps_beside
+from ._unknown_calls import hidden_call, hidden_parts, is_wanted, spans_beside, steps_beside
 
 _PAIRS = (
     (("request",), ("response",)),
+    (("request", "body"), ("response", "body", "string")),
+    (("request", "parsed_body"), ("response", "parsed_body")),
     (("request", "body"), ("response", "body")),
     (("request_body",), ("response_body",)),
     (("input", "inputBodyJson"), ("output", "outputBodyJson")),
@@ -35,8 +37,10 @@ _PAIRS = (
     ((), ("output",)),
     ((), ()),
 )
-"""Paths to the request and the response in a row: custom logs, Portkey, Helicone, Bedrock, HAR, Weave, Vertex AI,
-LiteLLM, data sets of TRL; at last rows in which the keys of both are merged."""
+"""Paths to the request and the response in a row: custom logs, VCR, Pydantic AI's tests, Portkey, Helicone, Bedrock,
+HAR, Weave, Vertex AI, LiteLLM, data sets of TRL; at last rows in which the keys of both are merged."""
+_SENT = (*_PAIRS[1:4], (("request", "postData", "text"), ("response", "content", "text")))
+"""Paths to the bodies in rows that record all that was sent over HTTP."""
 
 _ASKED = ("messages", "contents", "input", "prompt")
 _ANSWERED = frozenset({"choices", "candidates", "output", "content", "error", "stopReason"})
@@ -79,6 +83,15 @@ def is_proxy_row(document: Any) -> bool:
     return _bodies(document) is not None
 
 
+def cassette_rows(document: Any) -> list[Any]:
+    """Return the rows of a cassette that has its requests in one list and the responses in another (LangChain)."""
+    told = plain(document)
+    requests, responses = listed(told.get("requests")), listed(told.get("responses"))
+    if told.keys() != {"requests", "responses"} or len(requests) != len(responses):
+        return []
+    return [{"request": asked, "response": answer} for asked, answer in zip(requests, responses, strict=True)]
+
+
 def _bodies(document: Any) -> tuple[dict[str, Any], Any, set[str]] | None:
     """Return the request and the response in a document, and the keys they are below; None if it does not have both."""
     value = plain(document)
@@ -119,7 +132,21 @@ def _response_at(held: Any, path: tuple[str, ...]) -> Any:
     response = decoded(told) if path else held
     if isinstance(response, dict) or _is_answer(response):
         return response
-    return put_together(told if response is None else response)
+    pieces = told if response is None else response
+    return put_together(pieces) or _of_gemini(pieces)
+
+
+def _of_gemini(pieces: Any) -> dict[str, Any] | None:
+    """Return the response of Gemini in a stream of its pieces; None if they are others, or do not show its end."""
+    told = [plain(decoded(text)) for text in sent_events(pieces)] if isinstance(pieces, str) else listed(pieces)
+    several = [listed(plain(each).get("candidates")) for each in told]
+    if not several or any([len(each) > 1 for each in several]):
+        return None
+    candidates = [plain(each) for found in several for each in found]
+    reason = next(filter(None, [word(each.get("finishReason")) for each in candidates]), "")
+    parts = [part for each in candidates for part in listed(plain(each.get("content")).get("parts"))]
+    content = {"role": "model", "parts": parts}
+    return {"candidates": [{"content": content, "finishReason": reason}]} if reason and parts else None
 
 
 def _asked(request: Mapping[str, Any]) -> list[Any] | None:
@@ -141,9 +168,13 @@ def proxy_logs(documents: list[Any]) -> list[Log]:
     latest: dict[int, _Talk] = {}
     left: set[int] = set()
     by_response: dict[str, _Talk] = {}
+    by_question: dict[int, _Talk] = {}
     states = _States()
     for row in sorted(rows, key=lambda row: (bool(row.previous), len(row.asked), bool(row.answer))):
         talk = by_response.get(row.previous) if row.previous else _earlier(states.of(row.asked), latest, left)
+        if talk is None and (talk := _partly_repeated(row, states, by_question)):
+            left.add(states.of(talk.messages)[-1])
+            latest.pop(states.of(talk.messages)[-1], None)
         if talk is None:
             talk = _Talk(row, [], row.has_tools, row.unread or _unknown_history(row, states, left))
             talks.append(talk)
@@ -151,9 +182,10 @@ def proxy_logs(documents: list[Any]) -> list[Log]:
         talk.messages = [*before, *row.asked, *_new(row, states)]
         talk.unread, talk.has_tools = talk.unread or row.unread, talk.has_tools or row.has_tools
         latest[states.of(talk.messages)[-1]] = talk
+        by_question[states.of([*before, *row.asked])[-1]] = talk
         if row.response_id:
             by_response[row.response_id] = talk
-    others = [each for each in others if not _is_told(each, talks)]
+    others = [each for each in others if not _is_told(each, talks) and not _is_elsewhere(plain(each))]
     keys = {key for row in rows for key in row.about}
     if any([_may_belong(each, keys) for each in others]) or (others and not any(map(_calls_in, talks))):
         for talk in talks:
@@ -209,6 +241,24 @@ def _may_belong(row: Any, keys: set[str]) -> bool:
     """
     value = plain(row)
     return not _ROWS.isdisjoint(value) or _tool_in(value) is not None or len(keys & value.keys()) < _ALIKE
+
+
+def _is_elsewhere(row: Mapping[str, Any]) -> bool:
+    """Whether a row is what was sent over HTTP to others than a model: it neither asks one, nor holds what one says."""
+    if not isinstance(plain(row.get("request")).get("method"), str):
+        return False
+    bodies = [(plain(_at(row, asked)), plain(_at(row, sent[:-1])).get(sent[-1])) for asked, sent in _SENT]
+    asked, sent = next((pair for pair in bodies if pair[0] or pair[1]), ({}, None))
+    answer = decoded(sent)
+    held = plain(answer) or {"items": answer}
+    if plain(next(iter(listed(held.get("data"))), None)).get("object") == "embedding":
+        return True
+    is_stream = answer is None and isinstance(sent, str) and bool(sent_events(sent))
+    return not (_asks(asked) or is_stream or hidden_call({"": held}) or has_messages([held, *listed(answer)]))
+
+
+def _asks(body: Mapping[str, Any]) -> bool:
+    return "model" in body or any([isinstance(body.get(key), list) for key in _ASKED])
 
 
 def _calls_in(talk: _Talk) -> list[Any]:
@@ -337,6 +387,19 @@ def _earlier(asked: list[int], latest: dict[int, _Talk], left: set[int]) -> _Tal
         if state in latest:
             left.add(state)
             return latest.pop(state)
+    return None
+
+
+def _partly_repeated(row: _Row, states: _States, by_question: dict[int, _Talk]) -> _Talk | None:
+    """Return the conversation whose last answer a request repeats without some of its calls; None if there is none.
+
+    CrewAI carries out only the first of several calls, and does not tell the model that it asked for others.
+    """
+    for state, message in zip(states.of(row.asked), row.asked[1:] if not row.previous else [], strict=False):
+        talk = by_question.get(state)
+        kept = set(states.mark(message)[1]) if isinstance(message, dict) else set()
+        if talk is not None and kept and kept < set(states.mark(talk.messages[-1])[1]):
+            return by_question.pop(state)
     return None
 
 

@@ -118,7 +118,7 @@ from ._event_lines import (
 from ._framework_states import graph_logs, is_graph_state, is_graph_update
 from ._log import Log, unused_in
 from ._message_exchange import exchanges_of, has_messages
-from ._proxy_logs import is_proxy_row, proxy_logs
+from ._proxy_logs import cassette_rows, is_proxy_row, proxy_logs
 from ._unknown_calls import DEFINITIONS, is_wanted
 
 _LOOKED_AT = 1_000  # a log of a million lines is recognised by its first thousand
@@ -407,7 +407,7 @@ LINES = (
         proxy_logs,
         "`request` and `response`; `request_body` and `response_body`; `full_request` and `full_response`; `messages` "
         "or `prompt`, and `response`, `completion`, `output` or `choices`; `inputBodyJson`; `inputs` or `input`, and "
-        "`output`; `entries` of HAR; messages in `input` and `output`",
+        "`output`; `entries` of HAR; `interactions` of VCR; messages in `input` and `output`",
         "requests that continue one another",
     ),
     Transcript(
@@ -492,4 +492,4 @@ def _lines_in(documents: list[Any]) -> list[list[Any]]:
     """Return the lists that may be the lines of a transcript: the documents, and lists in the only document."""
     only = documents[0] if len(documents) == 1 else None
     held = only.values() if isinstance(only, dict) else ()
-    return [documents, *[each for each in held if isinstance(each, list)]]
+    return [documents, *[each for each in (*held, cassette_rows(only)) if each and isinstance(each, list)]]

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
-from rightcall.errors import InputError, UnknownFormatError, missing_package
+from rightcall.errors import DocumentError, InputError, UnknownFormatError, missing_package
 from rightcall.limits import Limits
 from rightcall.reading import formats, messages
 from rightcall.reading.formats import (
@@ -26,7 +26,7 @@ from rightcall.reading.formats import (
 )
 from rightcall.reading.runs import Warnings
 from rightcall.reading.spans import UNREADABLE, Item, OtherDocument, Span
-from rightcall.values.decoding import decode_json, decode_json_sequence
+from rightcall.values.decoding import decode_json, decode_json_sequence, decode_yaml, dump_json
 
 if TYPE_CHECKING:
     import zipfile
@@ -215,6 +215,8 @@ SourceItem = Item | OtlpRequest
 """What a document consists of; an OTLP request is passed on as a whole."""
 _SENT = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:(?:data|event|id|retry):|: ?\w)")
 """How a text of server-sent events begins."""
+_YAML = re.compile(rb"(?:\xef\xbb\xbf)?(?:---[ \t]*\r?\n)?(?:- \S|[\w$]+:(?:[ \t]|\r?\n)|\"[\w$]+\":[ \t\r\n])")
+"""How a document in YAML begins that a program wrote: with a key, or with an item of a list."""
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _OTLP_MARK = b'"resourceSpans"'
 _HEAD = 256
@@ -293,14 +295,23 @@ class DocumentReader(msgspec.Struct, eq=False):
         return None
 
     def _json_in(self, stream: Any, head: bytes) -> Any:
-        """Return the JSON in a string of UTF-16, or in the data of server-sent events; another stream as it is."""
+        """Return the JSON in a string of UTF-16, in the data of server-sent events, or in YAML; else the stream."""
         if head.startswith(_UTF16):
             return io.BytesIO(self._rest(stream).decode("utf-16", "replace").encode("utf-8", "replace"))
-        if not _SENT.match(head):
+        if not _SENT.match(head) and not _YAML.match(head):
             return stream
         data = self._rest(stream)
-        sent = messages.sent_events(data.decode("utf-8", "replace"))
-        return io.BytesIO("\n".join(sent).encode() if sent else data)
+        text = data.decode("utf-8", "replace")
+        sent = messages.sent_events(text)
+        return io.BytesIO("\n".join(sent).encode() if sent else self._of_yaml(text) or data)
+
+    def _of_yaml(self, text: str) -> bytes | None:
+        """Return a YAML document as JSON; None if it is not YAML, or neither a list nor an object."""
+        try:
+            document = decode_yaml(text.removeprefix("\ufeff"), self._limits)
+        except DocumentError:
+            return None
+        return dump_json(document).encode() if isinstance(document, (dict, list)) else None
 
     def _parquet_batches(self, data: bytes) -> Iterator[Iterable[SourceItem]]:
         try:

@@ -7,6 +7,7 @@ from ._documents import (
     Position as Position,
     apply_edits as apply_edits,
     decode_document as decode_document,
+    decode_yaml as decode_yaml,
     find_spans as find_spans,
     is_json as is_json,
 )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
+import zlib
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache
@@ -30,6 +32,7 @@ _BASED = lazy_pattern(r"0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = lazy_pattern(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _SPECIAL = lazy_pattern(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _TAGS = {"tag:yaml.org,2002:str", "tag:yaml.org,2002:seq", "tag:yaml.org,2002:map"}
+_BINARY = "tag:yaml.org,2002:binary"
 Path: TypeAlias = tuple[str | int, ...]
 """The path to a value in a document: keys and indices."""
 _SPACE = lazy_pattern(r"[ \t\n\r]*")
@@ -87,11 +90,27 @@ def decode_located_yaml(text: str, limits: Limits) -> Document:
     Raises:
         DocumentError: the text is not such a document, or exceeds the limits.
     """
+    root = _composed(text, limits)
+    made = _Construction(limits)
+    return Document(made.value(root, (), root), made.position)
+
+
+def decode_yaml(text: str, limits: Limits) -> Any:
+    """Decode a YAML document that a program wrote, such as a cassette of VCR: binary data is read as text.
+
+    Raises:
+        DocumentError: the text is not such a document, or exceeds the limits.
+    """
+    root = _composed(text, limits)
+    return _Construction(limits, reads_binary=True).value(root, (), root)
+
+
+def _composed(text: str, limits: Limits) -> Any:
     with light_imports("yaml"):
         import yaml
 
     try:
-        root = yaml.compose(text, Loader=_bounded_loader(limits.depth))
+        root = yaml.compose(text, Loader=_bounded_loader(limits.depth, limits.nodes))
     except yaml.MarkedYAMLError as problem:
         mark = problem.problem_mark or problem.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
@@ -102,25 +121,27 @@ def decode_located_yaml(text: str, limits: Limits) -> Document:
         raise DocumentError(f"not YAML: {str(problem).splitlines()[0]}", 1, 1) from None
     if root is None:
         raise DocumentError("the document is empty", 1, 1)
-    made = _Construction(limits)
-    return Document(made.value(root, (), root), made.position)
+    return root
 
 
 @lru_cache(maxsize=4)
-def _bounded_loader(most: int) -> type[Any]:
-    """Return a YAML loader class that refuses to nest deeper than `most` levels."""
+def _bounded_loader(most: int, most_nodes: int) -> type[Any]:
+    """Return a YAML loader class that refuses to nest deeper than `most` levels, and to make more nodes."""
     import yaml
 
     # libyaml's loader is many times faster, but not every build of PyYAML has it.
     base: type[Any] = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
     class BoundedLoader(base):  # type: ignore[misc]
-        depth = 0
+        depth = nodes = 0
 
         # libyaml's composer recurses in C for each level, and 100,000 of them would overflow the C stack. It calls
         # these two methods before and after each node; those of the base class only look for path resolvers.
         def descend_resolver(self, node: Any, index: Any) -> None:
             self.depth += 1
+            self.nodes += 1
+            if self.nodes > most_nodes:
+                raise DocumentError("more values than the limits allow", *_begin_of(node))
             if self.depth > most + 1:
                 raise DocumentError(f"nested deeper than the limit of {most} levels", *_begin_of(node))
 
@@ -152,6 +173,7 @@ class _Construction(msgspec.Struct):
     """How often each node was visited."""
     nodes: int = 0
     aliases: int = 0
+    reads_binary: bool = False
 
     def position(self, path: Path) -> Position:
         """Return the position of a value or, if it has none, of the nearest that contains it."""
@@ -170,6 +192,8 @@ class _Construction(msgspec.Struct):
             raise _problem(f"nested deeper than the limit of {self.limits.depth} levels", node)
         if self.nodes > self.limits.nodes or self.aliases > self.limits.aliases:
             raise _problem("more values or aliases than the limits allow", node)
+        if self.reads_binary and node.tag == _BINARY:
+            return _text_of(node, self.limits)
         if node.tag not in _TAGS:
             raise _problem(f"the tag {str(node.tag)[:80]!r} is not allowed; write plain values", node)
         kind = type(node).__name__
@@ -187,6 +211,20 @@ class _Construction(msgspec.Struct):
                 raise _problem(f"the key {key[:40]!r} occurs twice in one object", key_node)
             value[key] = self.value(item, (*path, key), key_node)
         return value
+
+
+def _text_of(node: Any, limits: Limits) -> str:
+    """Return the text in binary data of YAML. Answers over HTTP are often recorded as they were sent, in gzip."""
+    try:
+        data = base64.b64decode(node.value)
+        if data.startswith(b"\x1f\x8b"):
+            unpacking = zlib.decompressobj(wbits=31)  # gzip's header and checksum, with the largest window
+            data = unpacking.decompress(data, limits.text_bytes + 1)
+            if len(data) > limits.text_bytes:
+                raise _problem(f"binary data of more than {limits.text_bytes:,} bytes, unpacked", node)
+    except (ValueError, zlib.error) as problem:
+        raise _problem(f"damaged binary data: {problem}", node) from None
+    return data.decode("utf-8", "replace")
 
 
 def _scalar(node: Any) -> Any:
