@@ -90,6 +90,9 @@ def test_an_error_is_a_refusal_by_how_it_begins_in_its_format(format: str, error
         ("OpenAI Responses", "Tool execution was not approved.", True),
         ("OpenAI Responses", ["Tool execution was not approved."], False),
         ("OpenAI chat", "Tool execution was not approved.", False),
+        ("OpenAI chat", "Tool 'look' has reached its usage limit of 3 times and cannot be used anymore.", True),
+        ("Gemini", "Tool 'look' has reached its maximum usage limit and cannot be used anymore.", True),
+        ("OpenAI chat", "Tool 'look' has reached its usage limit of 3 times.", False),
     ],
 )
 def test_an_output_is_a_refusal_where_it_is_the_whole_sentence_of_its_format(

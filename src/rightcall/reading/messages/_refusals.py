@@ -22,6 +22,10 @@ _DENIALS = (f"{_CANCELLED}did not allow tool call", f"{_CANCELLED}denied executi
 """Prefixes of Qwen Code's and Gemini CLI's texts of refusals. Calls cancelled while they ran have other texts."""
 _BY_AGNO = lazy_pattern(r"(?:Function call was rejected by the user|Tool call was rejected)\Z")
 _BY_STRANDS = lazy_pattern(r"tool cancelled by user\Z")
+_BY_CREWAI = lazy_pattern(
+    r"Tool '[^']{1,200}' has reached its (?:maximum usage limit|usage limit of \d{1,9} times) and cannot be used "
+    r"anymore\.\Z"
+)
 _BEGINNINGS = {
     "Anthropic": lazy_pattern(
         "Claude requested permissions to |Permission to use .{1,2000} has been denied"
@@ -56,6 +60,7 @@ _IN_TRACES = (
     (lazy_pattern(r"Tool execution was not approved\.\Z"), REFUSED_BY_USER),  # OpenAI Agents
     (lazy_pattern(r"The tool call was denied\.\Z"), REFUSED),  # Pydantic AI
     (_BY_STRANDS, REFUSED_BY_USER),
+    (_BY_CREWAI, REFUSED),
 )
 """Default texts of frameworks for the result of a refused call, and the reason that each stands for.
 
@@ -88,6 +93,8 @@ def refusal_of(message: Mapping[str, Any], result: CallRecord) -> str:
         return REFUSED_BY_USER
     if result.output in _SENTENCES.get(result.format, ()):
         return REFUSED_BY_USER
+    if isinstance(result.output, str) and _BY_CREWAI.match(result.output):  # CrewAI asks every model in its format
+        return REFUSED
     if result.format == "Anthropic" and _DENIED_IN_CLINE.match(_denial(result.output)):
         return REFUSED_BY_USER
     begins = _BEGINNINGS.get(result.format)
