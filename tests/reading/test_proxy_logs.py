@@ -21,6 +21,12 @@ ASKS = {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "lo
 GIVES = {"role": "tool", "tool_call_id": "1", "content": "ok"}
 ANSWER = {"choices": [{"message": MODEL}]}
 ODD: dict[str, Any] = {"odd": 1}
+PIECES = [{"choices": [{"delta": {"content": "Gone."}, "finish_reason": reason}]} for reason in (None, "stop")]
+
+
+def typed(value: Any) -> dict[str, Any]:
+    """A value as Llama Stack records it."""
+    return {"__type__": "openai.types.x", "__data__": value}
 
 
 @for_each(
@@ -35,6 +41,9 @@ ODD: dict[str, Any] = {"odd": 1}
         ({"request": {"body": '{"messages": [{"role": "user"}]}'}, "response": {"body": {"string": "{}"}}}, False),
         ({"request": {"body": {"messages": [USER]}}, "response": {"body": {"string": '{"choices": []}'}}}, True),
         ({"request": {"parsed_body": {"messages": [USER]}}, "response": {"parsed_body": ANSWER}}, True),
+        ({"request": {"body": {"messages": [USER]}}, "response": {"body": typed(ANSWER)}}, True),
+        ({"request": {"body": {"messages": [USER]}}, "response": {"body": [typed(ODD)]}}, False),
+        ({"request": {"body": {"messages": [USER]}}, "response": {"body": list(map(typed, PIECES))}}, True),
         ({"request_body": {"messages": [USER]}, "response_body": ANSWER}, True),
         ({"request_body": '{"messages": [{"role": "user"}]}', "response_body": '{"error": 1}'}, True),
         ({"request": {"input": "Go.", "model": "m"}, "response": {"output": []}}, True),

@@ -128,12 +128,19 @@ def _at(held: Any, path: tuple[str, ...]) -> Any:
 
 def _response_at(held: Any, path: tuple[str, ...]) -> Any:
     """Return a response; that of a stream is put together from its pieces, if all of them are there."""
-    told = plain(_at(held, path[:-1])).get(path[-1]) if path else held
+    told = _untyped(plain(_at(held, path[:-1])).get(path[-1])) if path else held
     response = decoded(told) if path else held
     if isinstance(response, dict) or _is_answer(response):
         return response
     pieces = told if response is None else response
     return put_together(pieces) or _of_gemini(pieces)
+
+
+def _untyped(value: Any) -> Any:
+    """Return a response, or the pieces of one, without the types that Llama Stack records around them."""
+    if isinstance(value, dict) and value.keys() == {"__type__", "__data__"}:
+        return value["__data__"]
+    return list(map(_untyped, value)) if isinstance(value, list) else value
 
 
 def _of_gemini(pieces: Any) -> dict[str, Any] | None:
