@@ -963,6 +963,66 @@ def test_a_call_of_openai_agents_that_waits_for_approval_was_not_made() -> None:
     assert (trajectory.names, [held.name for held in trajectory.withheld]) == ((), ["refund"])
 
 
+@pytest.mark.parametrize("is_js", [False, True])
+def test_the_state_of_a_run_of_openai_agents_shows_calls_their_agents_and_what_waits(is_js: bool) -> None:
+    def spelled(name: str) -> str:
+        head, *rest = name.split("_")
+        return "".join([head, *map(str.title, rest)]) if is_js else name
+
+    def call(call_id: str, kind: str = "tool_call_item") -> dict[str, Any]:
+        raw = {"type": "function_call", spelled("call_id"): call_id, "name": "refund", "arguments": "{}"}
+        return {"type": kind, spelled("raw_item"): raw, "agent": {"name": "billing"}}
+
+    result = {"type": "function_call_result" if is_js else "function_call_output", spelled("call_id"): "c1"}
+    items = [
+        call("c1"),
+        {
+            "type": "tool_call_output_item",
+            spelled("raw_item"): {**result, "output": "ok"},
+            "agent": {"name": "billing"},
+        },
+        call("c2"),
+        call("c2", "tool_approval_item"),
+    ]
+    state = {
+        "$schemaVersion": "1.3",
+        spelled("original_input"): "Refund both",
+        spelled("generated_items"): items,
+        "trace": {"object": "trace", "id": "trace_1", "workflow_name": "w"},
+    }
+
+    [trajectory] = read(state)
+    [nested] = read({**state, "pendingAgentToolRuns": {"c2": "{}"}})
+
+    assert [(made.output, made.agent) for made in trajectory.calls] == [("ok", "billing")]
+    assert [held.name for held in trajectory.withheld] == ["refund"]
+    assert (trajectory.input, trajectory.calls_recorded, nested.calls_recorded) == ("Refund both", True, False)
+
+
+def test_the_context_of_a_workflow_of_llamaindex_has_the_messages_of_its_memory() -> None:
+    def call(number: int, name: str) -> dict[str, Any]:
+        return {"id": "", "name": name, "args": {"item": number}}
+
+    def said(role: str, text: str, **more: Any) -> dict[str, Any]:
+        return {"role": role, "additional_kwargs": more, "blocks": [{"block_type": "text", "text": text}]}
+
+    messages = [
+        said("user", "Add two"),
+        said("assistant", "", tool_calls=[call(1, "add"), call(2, "add"), call(3, "remove")]),
+        *[said("tool", text, tool_call_id=name) for name, text in (("add", "1"), ("add", "2"), ("remove", "3"))],
+        said("assistant", "Done."),
+    ]
+    memory = {"value": {"chat_store": {"store": {"chat_history": messages}}, "chat_store_key": "chat_history"}}
+    held = {"memory": json.dumps(memory), "max_iterations": "20"}
+
+    [early] = read({"globals": held, "streaming_queue": "[]"})
+    [trajectory] = read({"state": {"state_data": {"_data": held}, "state_type": "DictState"}, "streaming_queue": []})
+
+    assert [(made.name, made.output) for made in trajectory.calls] == [("add", "1"), ("add", "2"), ("remove", "3")]
+    assert (trajectory.input, trajectory.output) == ("Add two", "Done.")
+    assert early.calls == trajectory.calls
+
+
 def test_a_result_of_langchain4j_without_an_id_answers_the_call_before_it() -> None:
     call = {"id": None, "name": "find", "arguments": "{}"}
     result = {"id": None, "toolName": "find", "text": "no", "type": "TOOL_EXECUTION_RESULT", "isError": True}

@@ -422,6 +422,18 @@ TRANSCRIPTS: dict[str, Any] = {
             },
         },
     ],
+    "OpenAI Agents, state of a run": {
+        "$schemaVersion": "1.3",
+        "original_input": "Refund order 7.",
+        "generated_items": [
+            {"type": "tool_call_item", "agent": {"name": "shop"}, "raw_item": _CALL},
+            {
+                "type": "tool_call_output_item",
+                "raw_item": {"type": "function_call_output", "call_id": "c1", "output": "ok"},
+            },
+            {"type": "message_output_item", "raw_item": _ANSWER},
+        ],
+    },
     "Agent Framework, thread": {
         "service_thread_id": None,
         "chat_message_store_state": {

@@ -39,8 +39,8 @@ _KEYS = (
     *("result", "hits", "tables", "trace", "Traces"),
 )
 """Keys of lists of spans and of envelopes: Jaeger's `result`, Elasticsearch's `hits`, Azure's `tables`."""
-_NO_WRAPPING = frozenset({"messages", "role"})
-"""Keys of conversations and messages, which are not envelopes, even if a list of spans is beside the messages."""
+_NO_WRAPPING = frozenset({"messages", "role", "generated_items", "generatedItems"})
+"""Keys of conversations and messages, which are not envelopes, even if spans, or a trace, are beside them."""
 _MOST_CELLS = 5_000_000  # columns may have any length, and all rows are made before the first span
 _FEWEST_COLUMNS = 4
 """An object with fewer lists is not a table of spans, which needs two ids, a name and a start."""

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from ._log import Log, called, decoded, listed, plain, returned, said, word
 from ._message_exchange import exchanges_of, has_messages
 from ._parts import writer_of
@@ -365,7 +367,7 @@ def _standard(value: dict[str, Any]) -> list[Any] | None:
     if isinstance(role, dict) and isinstance(role.get("value"), str) and "contents" in value:  # Agent Framework
         return [{**value, "role": role["value"]}]
     if isinstance(kind, str) and kind.endswith("_item") and isinstance(_raw(value), dict):
-        return _item_of_agents(kind, _raw(value))
+        return _item_of_agents(kind, _raw(value), plain(value.get("agent")).get("name"))
     if isinstance(value.get("Items"), list) and "Role" in value:
         return _of_semantic_kernel(value)
     if value.get("messageType") in (*_JAVA_ROLES, "TOOL") and not value.keys().isdisjoint(_OF_SPRING):
@@ -399,10 +401,10 @@ def _raw(value: Mapping[str, Any]) -> Any:
     return _found(value, "raw_item", "rawItem")
 
 
-def _item_of_agents(kind: str, raw: dict[str, Any]) -> list[Any]:
+def _item_of_agents(kind: str, raw: dict[str, Any], agent: Any) -> list[Any]:
     """Return the model's item in an item of OpenAI Agents (`RunItem`), or the question whether a call is approved."""
     if kind != "tool_approval_item":
-        return [raw]
+        return [{**raw, "author": agent} if isinstance(agent, str) and kind.endswith("call_item") else raw]
     return [{"type": "tool-approval-request", "toolCallId": _found(raw, "call_id", "callId", "id")}]
 
 
@@ -491,3 +493,40 @@ def flowise_logs(document: dict[str, Any]) -> list[Log]:
         made = called(f"tool-{number}", used.get("tool"), used.get("toolInput")) if known else _unreadable(each)
         messages += [made, returned(f"tool-{number}", used["toolOutput"])] if "toolOutput" in used and known else [made]
     return [Log([*messages, said("assistant", document["text"])], about=document)]
+
+
+def is_run_state(document: Any) -> bool:
+    """Whether a document is the state of a run of OpenAI Agents, as it is kept while a person is asked."""
+    value = plain(document)
+    return isinstance(value.get("$schemaVersion"), str) and isinstance(_found(value, *_GENERATED), list)
+
+
+_GENERATED = ("generated_items", "generatedItems")
+
+
+def run_state_logs(document: dict[str, Any]) -> list[Log]:
+    """Return the log of a run: what was asked, and its items. Agents that are tools have states of their own."""
+    asked = _found(document, "original_input", "originalInput")
+    items = listed(document.get("session_items")) or _found(document, *_GENERATED)
+    [log] = respelled_logs([*([said("user", asked)] if isinstance(asked, str) else listed(asked)), *items])
+    nested = "the states of agents that are tools" if document.get("pendingAgentToolRuns") else ""
+    return [msgspec.structs.replace(log, about=document, nested=nested)]
+
+
+def is_workflow_context(document: Any) -> bool:
+    """Whether a document is the context of a workflow of LlamaIndex with the memory of its agents."""
+    return bool(_remembered(document))
+
+
+def workflow_logs(document: dict[str, Any]) -> list[Log]:
+    """Return the log of the messages that the agents of a workflow remember."""
+    return [Log(_remembered(document), about=document)]
+
+
+def _remembered(document: Any) -> list[Any]:
+    """Return the messages in the memory of a workflow's context, whose values are JSON in text."""
+    value = plain(document)
+    state = plain(plain(plain(value.get("state")).get("state_data")).get("_data")) or plain(value.get("globals"))
+    memory = plain(plain(decoded(state.get("memory"))).get("value"))
+    store = plain(plain(memory.get("chat_store")).get("store"))
+    return listed(store.get(word(memory.get("chat_store_key"))))

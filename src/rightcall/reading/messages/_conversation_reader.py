@@ -312,6 +312,10 @@ class ConversationReader:
         if request is not None:
             self._close(request, result)
             return
+        if result.call_id and any(
+            [_has_name(each, result.call_id) for each in islice(self._waiting.values(), MOST_WAITING)]
+        ):
+            result.name, result.call_id = result.call_id, None
         waiting = list(islice((each for each in self._waiting.values() if may_answer(result, each)), MOST_WAITING))
         if not waiting:
             self._stray.append(result)
@@ -548,6 +552,11 @@ def may_answer(result: CallRecord, request: CallRecord) -> bool:
     if result.name and result.name != request.name:
         return False
     return not result.call_id or not request.call_id or request.call_id.startswith(ITEM)
+
+
+def _has_name(request: CallRecord, call_id: str) -> bool:
+    """Whether the id of a result is the name of a request without an id, as LlamaIndex writes it for Gemini."""
+    return not request.call_id and request.name == call_id
 
 
 def is_answered(record: CallRecord) -> bool:

@@ -35,9 +35,13 @@ from ._agent_results import (
     is_ragas_sample,
     is_react_result,
     is_respelled,
+    is_run_state,
+    is_workflow_context,
     ragas_logs,
     react_logs,
     respelled_logs,
+    run_state_logs,
+    workflow_logs,
 )
 from ._coding_agents import (
     chat_logs,
@@ -270,6 +274,22 @@ DOCUMENTS = (
         "`trajectory` with `tool_name_0`",
         "a document or line",
         ("trajectory", "question", "reasoning"),
+    ),
+    Transcript(
+        "OpenAI Agents, state of a run",
+        is_run_state,
+        run_state_logs,
+        "`$schemaVersion`, and `generated_items` or `generatedItems`",
+        "a document",
+        ("generated_items", "generatedItems", "session_items", "original_input", "originalInput"),
+    ),
+    Transcript(
+        "LlamaIndex, context of a workflow",
+        is_workflow_context,
+        workflow_logs,
+        "`state` with a `memory` in its `_data`; `globals` with one",
+        "a document",
+        ("state", "globals"),
     ),
     Transcript(
         "Flowise, answer",
