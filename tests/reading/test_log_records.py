@@ -194,3 +194,75 @@ def test_a_result_without_its_content_is_known_by_its_id() -> None:
 
     assert (found.names, found.calls_recorded) == (("refund",), True)
     assert found.calls[0].unrecorded >= {"args", "output"}
+
+
+def moved(time: int, number: int, given: Any, returned: Any) -> dict[str, Any]:
+    """A record to which AWS's distribution moved what LangChain's instrumentation wrote on a span."""
+    sides = {"input": ("user", given), "output": ("assistant", returned)}
+    told = {
+        side: {"messages": [{"content": held if isinstance(held, str) else json.dumps(held), "role": role}]}
+        for side, (role, held) in sides.items()
+    }
+    return record(time, "openinference.instrumentation.langchain", number, told)
+
+
+STATE = [{"content": "Weather?", "type": "human"}, {"content": "Cold.", "type": "ai"}]
+LOOK = {"name": "look", "args": {"city": "Oslo"}, "id": "c1"}
+MOVED = [
+    moved(1, 2, "Weather?", {"generations": [[{"text": "", "message": {"tool_calls": [LOOK]}}]], "llm_output": None}),
+    moved(3, 3, "{'city': 'Oslo'}", {"type": "tool", "name": "look", "tool_call_id": "c1", "content": "-5"}),
+    moved(4, 4, "{}", "__end__"),
+    moved(5, 1, {"messages": STATE[:1]}, {"messages": STATE}),
+]
+
+
+@for_each("kind", ["openinference", "traceloop"])
+def test_what_a_span_had_before_its_content_was_moved_to_a_record_is_given_back(kind: str) -> None:
+    key = f"{kind}.span.kind"
+    tool = {key: "TOOL" if kind == "openinference" else "tool", "tool.name": "look", "traceloop.entity.name": "look"}
+    spans = [span(1, {key: "CHAIN"}), span(2, {key: "LLM"}, parent=1), span(3, tool, parent=1)]
+
+    found = of([request(*spans), logged(*MOVED)])
+
+    assert [(call.name, call.args, call.output) for call in found.calls] == [("look", {"city": "Oslo"}, "-5")]
+    assert found.output == "Cold."
+    odd = [*MOVED[:1], moved(3, 3, "", "")]
+    [call] = of([request(*spans), logged(*odd)]).calls
+    assert (call.name, call.output) == ("look", None)
+
+
+@for_each("is_row", [False, True])
+def test_records_of_moved_content_show_the_calls_without_their_spans(is_row: bool) -> None:
+    rows = [
+        {
+            "trace_id": TRACE,
+            "span_id": each["spanId"],
+            "name": "langchain",
+            "start_time": int(each["timeUnixNano"]),
+            "attributes": {"event.name": "langchain"},
+            "span_events": [{"event_name": "langchain", "attributes": {}, "body": body}],
+        }
+        for each, body in zip(MOVED, map(plain_body, MOVED), strict=True)
+    ]
+
+    found = of(rows if is_row else logged(*MOVED))
+
+    assert [(call.name, call.args, call.output) for call in found.calls] == [("look", {"city": "Oslo"}, "-5")]
+
+
+def test_text_that_is_no_state_of_langchain_stays_text() -> None:
+    for text in ('{"messages": 7}', '{"generations": [', '{"tool_call_id": "c1"}', '{"messages": [{"a": 1}]}'):
+        found = of([request(span(1, {"openinference.span.kind": "CHAIN"})), logged(moved(1, 1, "Weather?", text))])
+        assert (found.calls, found.output) == ((), text)
+
+
+def plain_body(held: dict[str, Any]) -> dict[str, Any]:
+    """The body of a record of OTLP as a plain object."""
+
+    def plain(value: dict[str, Any]) -> Any:
+        if "kvlistValue" in value:
+            return {each["key"]: plain(each["value"]) for each in value["kvlistValue"]["values"]}
+        return [*map(plain, value["arrayValue"]["values"])] if "arrayValue" in value else value["stringValue"]
+
+    found: dict[str, Any] = plain(held["body"])
+    return found

@@ -96,7 +96,7 @@ _TIMES = {
 _DEEPEST = 20
 _BLANK = frozenset({"", "{}", "[]", "null"})
 _NO_EVENTS = (None, "", "[]", "null")
-_EVENT = {"name": "name", "eventname": "name", "attributes": "attributes"}
+_EVENT = {"name": "name", "eventname": "name", "attributes": "attributes", "body": "body"}
 _EVENT |= dict.fromkeys(("timeunixnano", "timestamp", "time", "timens"), "time")
 # The size of a number since 1970 shows its unit: below the first bound it is seconds until the year 5138, below the
 # second milliseconds until then, and so on.
@@ -507,6 +507,8 @@ def _event(event: Mapping[str, Any], limits: Limits) -> Event:
     found = {_EVENT.get(key.lower().replace("_", "")): value for key, value in event.items() if value is not None}
     name, attributes = found.get("name"), attributes_in(found.get("attributes"), limits)
     time = nanoseconds(found.get("time"))
+    body = found.get("body")
+    attributes = {**attributes, **body} if isinstance(body, Mapping) else attributes  # a log record beside its span
     return Event(name if isinstance(name, str) else "", attributes, time)  # type: ignore[arg-type]
 
 

@@ -398,8 +398,36 @@ def _messages_of_record(body: Mapping[str, Any]) -> dict[Side, list[Any]]:
         value = body.get(side)
         messages = value.get("messages") if isinstance(value, Mapping) else None
         if isinstance(messages, list) and messages:
-            found[side] = messages
-    return found
+            found[side] = [each for message in messages for each in _written_in(message)]
+    # What LangChain's tools and the branches of its graphs are given is not what a user says.
+    of_tool = any([isinstance(each, dict) and each.get("type") == "tool" for each in found.get("output", ())])
+    return {"output": found["output"]} if of_tool else {} if _is_branch(found.get("output", [])) else found
+
+
+def _written_in(message: Any) -> list[Any]:
+    """Return the messages in a message whose text is a state, an answer or a result of LangChain in JSON.
+
+    AWS's distribution moves what a framework writes into the attributes of a span to such records, as texts.
+    """
+    text = message.get("content") if isinstance(message, dict) else None
+    if not isinstance(text, str) or text[:1] != "{" or not any([key in text for key in _OF_LANGCHAIN]):
+        return [message]
+    try:
+        held = decode_json(text)
+    except InputError:
+        return [message]
+    is_result = held.get("type") == "tool" and "tool_call_id" in held
+    told = [held] if is_result else messages_of(held)
+    return told if is_result or (told != [held] and has_messages(told)) else [message]
+
+
+_OF_LANGCHAIN = ('"generations"', '"messages"', '"tool_call_id"')
+_BRANCH_TO_END = "__end__"
+
+
+def _is_branch(output: list[Any]) -> bool:
+    """Whether an output is the name of the node with which a graph of LangGraph ends."""
+    return len(output) == 1 and isinstance(output[0], dict) and output[0].get("content") == _BRANCH_TO_END
 
 
 def are_choices(answer: Sequence[Exchange], attributes: Mapping[str, Any]) -> bool:

@@ -241,9 +241,14 @@ class _Speakers:
             return False
         if id(span) in self.roles:
             return True
-        if KEYS.isdisjoint(span.attributes.keys()):
+        if KEYS.isdisjoint(span.attributes.keys()) and not self._has_moved(span):
             return False
         return str(span.attributes.get("openinference.span.kind", "")).lower() not in _HELPERS
+
+    def _has_moved(self, span: ReadSpan) -> bool:
+        """Whether the input or output of a span is in a log record, where AWS's OpenTelemetry distribution puts it."""
+        bodies = [log.body for log in self._logs.get(span.span_id, ()) if isinstance(log.body, Mapping)]
+        return any(["input" in body or "output" in body for body in bodies])
 
     def _above(self, span: ReadSpan) -> ReadSpan | None:
         """Return the nearest agent or model around a span, or the topmost span around it with an input or output."""

@@ -35,7 +35,7 @@ from ._own_calls import (
     withhold_waiting,
     without_questions,
 )
-from ._span_calls import NO_MESSAGE, read_span, with_torn
+from ._span_calls import NO_MESSAGE, read_span, take_moved, with_torn
 from ._span_tree import ReadSpan, Tree, once_each
 from ._tokens import usage_of
 from ._turns import Turns, turns_in
@@ -97,6 +97,7 @@ class RunBuilder:
     def trajectory(self, extra_warnings: Iterable[str] = ()) -> Trajectory:
         """Build the trajectory of the run."""
         spans = once_each(self.spans)
+        self._take_moved(spans)
         self._not_understood.note(self.beside)
         metadata = run_metadata(self.log, spans, self._kept.attributes)
         records, doubtful, roles = _classified(spans)
@@ -179,6 +180,13 @@ class RunBuilder:
             return None
         given = {id(span): turn for turn, spans in enumerate(self._turns) for span in spans}
         return Turns(count=len(self._turns), given=given)
+
+    def _take_moved(self, spans: list[ReadSpan]) -> None:
+        """Give calls the content that is in log records of their spans."""
+        moved = {(each.trace_id, each.span_id): each.body for each in self.logs if isinstance(each.body, Mapping)}
+        for span in spans if moved else ():
+            if body := moved.get((span.trace_id, span.span_id)):
+                take_moved(span, body, self._limits)
 
     def _all_logs(self) -> list[GivenLog]:
         return [*self.given_logs, GivenLog(self.log)] if self.log else self.given_logs

@@ -108,6 +108,31 @@ def read_span(span: Span, limits: Limits, keep: tuple[str, ...] = ()) -> ReadSpa
     )
 
 
+def take_moved(span: ReadSpan, body: Mapping[str, Any], limits: Limits) -> None:
+    """Give a call what AWS's OpenTelemetry distribution moved from its span to a log record: arguments and output."""
+    call, kind = span.call, span.kind
+    if call is None or not isinstance(kind, CallShape):
+        return
+    convention, moved = kind.convention, {side: _only_text(body.get(side)) for side in ("input", "output")}
+    given = zip((*convention.args[:1], *convention.output[:1]), (moved["input"], moved["output"]), strict=True)
+    attributes = {key: call.name if value is None else value for key, value in convention.marks}
+    attributes |= {**dict.fromkeys(convention.tool[:1], call.name), **{key: text for key, text in given if text}}
+    read = read_span(Span(span.name, attributes=attributes, scope=span.scope), limits).call
+    if read is None:
+        return
+    call.args = read.args if call.args is NOTHING else call.args
+    if call.output is NOTHING and not call.failed:
+        call.output, call.failed, call.error = read.output, read.failed, read.error
+
+
+def _only_text(side: Any) -> str:
+    """Return the text of the only message on a side of a log record; empty if there is none, or several are."""
+    messages = side.get("messages") if isinstance(side, Mapping) else None
+    message = messages[0] if isinstance(messages, list) and len(messages) == 1 else None
+    text = message.get("content") if isinstance(message, Mapping) else None
+    return text if isinstance(text, str) else ""
+
+
 _ASKED = ("gen_ai.tool.name",)
 """Attribute of OpenLIT with the tools that a model requested, separated by commas, if content is not captured."""
 
