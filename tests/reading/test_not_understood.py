@@ -65,6 +65,14 @@ SIGNS: dict[str, tuple[Any, str]] = {
         {"role": "assistant", "content": [{"type": "text", "text": "Thought: x\nAction: look\nAction Input: y"}]},
         "message 2 asks",
     ),
+    "a call of OpenAI's SDK, as Python shows it": (
+        {"role": "assistant", "content": "ResponseFunctionToolCall(arguments='{}', call_id='c1', name='look')"},
+        "message 2 asks",
+    ),
+    "blocks of Anthropic's SDK, as Python shows them": (
+        {"role": "assistant", "content": "[ToolUseBlock(id='c1', input={}, name='look', type='tool_use')]"},
+        "message 2 asks",
+    ),
     "a call as JSON": ({"role": "assistant", "content": '{"name": "look", "arguments": {}}'}, "message 2 asks"),
     "an action as JSON (LangChain)": (
         {"role": "assistant", "content": '```json\n{"action": "look", "action_input": "x"}\n```'},

@@ -31,6 +31,8 @@ _ACTING_TEXT = lazy_pattern(
     r"|list_code_definition_names|browser_action|access_mcp_resource|new_task|switch_mode|attempt_completion)>[ \t]*\n<"
     r'|<functioncall>|<details type="tool_calls"|^Tool Calls:[ \t]{0,4}\n[ \t]{1,8}\S{1,80} \('
     r"|\Aexitcode: -?\d{1,6} \(execution"
+    # Calls of the SDKs of OpenAI and Anthropic as Python shows them (OpenLLMetry's spans of OpenAI Agents).
+    r"|\A\[?(?:[A-Z]\w{0,60}ToolCall|ToolUseBlock|FunctionCall)\(\w{1,40}="
     r"|^[ \t]*Action:[^\n]+\n[ \t\n]{0,8}Action Input:"
     r"|```(?:mswea_bash_command|tool_code|tool_call)\b"
     r"|<action>\s{0,4}[a-z]\w{0,60}\(|```\s{0,4}(?:click|dblclick|fill|type|press|hover|scroll|goto|go_back|noop|stop"
@@ -72,7 +74,20 @@ _STEP_IN_TRAJECTORY = lazy_pattern(r"(?:\[\[ ## |<)tool_name_\d{1,4}(?: ## \]\]|
 """An earlier step in a prompt of DSPy, as its chat and XML adapters write it."""
 
 
-_ACTING_MARKS = ("<", "[", "{", "`", "Act", "ACTION", "Call", ">>>", "exitcode: ", "to=functions.", '"action"')
+_ACTING_MARKS = (
+    "<",
+    "[",
+    "{",
+    "`",
+    "Act",
+    "ACTION",
+    "Call",
+    ">>>",
+    "exitcode: ",
+    "to=functions.",
+    '"action"',
+    "ToolUseBlock(",
+)
 """A text without any of these matches no pattern for texts of models."""
 _OBSERVATION_BEGINNINGS = frozenset("<OAeNT[")
 _PROMPT = "bash-$"
