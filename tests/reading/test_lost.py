@@ -1009,6 +1009,28 @@ def test_a_call_of_code_is_inside_of_the_call_that_runs_the_code() -> None:
     ]
 
 
+def test_a_program_of_openai_is_a_call_with_those_that_its_code_makes_inside() -> None:
+    def looks(call_id: str, caller: dict[str, Any]) -> dict[str, Any]:
+        return {"type": "function_call", "call_id": call_id, "name": "look", "arguments": "{}", "caller": caller}
+
+    items = [
+        says("Which?"),
+        {"type": "program", "id": "p1", "call_id": "p", "code": "look()", "fingerprint": "x"},
+        looks("c1", {"type": "program", "caller_id": "p"}),
+        {"type": "function_call_output", "call_id": "c1", "output": "3"},
+        {"type": "program_output", "id": "p2", "call_id": "p", "result": "4", "status": "completed"},
+        looks("c2", {"type": "direct"}),
+    ]
+
+    found = read_messages(items)
+
+    assert [(each.name, each.args, each.output, each.parent_id) for each in found.calls] == [
+        ("program", {"code": "look()"}, "4", None),
+        ("look", {}, "3", "p"),
+        ("look", {}, None, None),
+    ]
+
+
 @for_each("length", [20, 60, 10_000])
 def test_an_answer_that_was_cut_off_may_have_asked_for_calls(length: int) -> None:
     answer = json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": "Done." * 9}]}])

@@ -302,7 +302,10 @@ def _running(language: str) -> str:
 
 
 RUN_BY_SERVICE = frozenset(
-    {"LibreChat", "OpenAI Responses, on the server", "OpenAI Responses, by MCP", "Anthropic, by code"}
+    {
+        *("LibreChat", "Anthropic, by code"),
+        *("OpenAI Responses, on the server", "OpenAI Responses, by MCP", "OpenAI Responses, by code"),
+    }
 )
 """Formats of calls made by a service or by code that runs there. Calls in a row may be sequential or parallel."""
 
@@ -386,6 +389,16 @@ SERVICE_PARTS = (
         naming=_of_server_call,
     ),
     result_row("OpenAI Responses, built in", {"type": "tool_search_output"}, "", "call_id", "tools"),
+    # Programmatic tool calling: code of the model, whose calls are items of their own (`caller`).
+    call_row("OpenAI Responses, built in", {"type": "program", "call_id": str}, "type", "call_id", "{code}"),
+    result_row(
+        "OpenAI Responses, built in",
+        {"type": "program_output", "call_id": str},
+        "",
+        "call_id",
+        "result",
+        failure=(("status", "incomplete"),),
+    ),
     # The items of OpenAI Agents for JavaScript (`protocol.ts`) have other keys, and types of their own.
     *(
         call_row(

@@ -99,6 +99,14 @@ PARTS = (
     call_row("Semantic Kernel", {"content_type": "function_call"}, "name", "call_id|id", "arguments"),
     result_row("Semantic Kernel", {"content_type": "function_result"}, "name", "call_id|id", "result"),
     call_row(
+        "OpenAI Responses, by code",
+        {"type": "function_call", "name": str, "caller.caller_id": str},
+        "name",
+        "call_id",
+        "arguments",
+        refusal=(("status", "incomplete", UNFINISHED), ("status", "in_progress", UNFINISHED)),
+    ),
+    call_row(
         "OpenAI Responses, Agent Framework",
         {"type": "function_call", "name": str},
         "name",

@@ -394,7 +394,7 @@ def _row(part: Part, keys: Container[Any] | None) -> PartRow:
         message=places(part.message),
         failure=marks(part.failure),
         refusal=tuple([(place, wanted, why) for key, wanted, why in part.refusal for place in places((key,))]),
-        caller=places(("caller.tool_id",) if part.format in RUN_BY_SERVICE else ()),
+        caller=places(("caller.tool_id", "caller.caller_id") if part.format in RUN_BY_SERVICE else ()),
     )
 
 
