@@ -46,6 +46,15 @@ def typed(value: Any) -> dict[str, Any]:
         ({"request": {"body": {"messages": [USER]}}, "response": {"body": list(map(typed, PIECES))}}, True),
         ({"request_body": {"messages": [USER]}, "response_body": ANSWER}, True),
         ({"request_body": '{"messages": [{"role": "user"}]}', "response_body": '{"error": 1}'}, True),
+        ({"request": {"messages": [USER]}, "response": {"message": MODEL, "done": True}}, True),
+        ({"request": {"messages": [USER]}, "response": {"message": "Not found"}}, False),
+        (
+            {
+                "request": {"messages": [USER]},
+                "response": '{"message": {"content": "a"}}\n{"message": {"content": "b"}}',
+            },
+            False,
+        ),
         ({"request": {"input": "Go.", "model": "m"}, "response": {"output": []}}, True),
         ({"request": {"input": "Go."}, "response": {"output": []}}, False),
         ({"messages": [USER], "response": ANSWER}, True),
@@ -195,6 +204,23 @@ def test_a_stream_of_gemini_is_one_answer_if_it_shows_the_end(pieces: Any, parts
 
     assert [len(messages[1]["parts"]) for messages in found] == ([] if parts is None else [parts])
     assert not is_proxy_row({**exchange, "response": {"body": [{"candidates": [{}, {}]}]}})
+
+
+def test_a_stream_of_ollama_is_one_answer_with_its_calls() -> None:
+    pieces = [{"content": "I "}, {"content": "look."}, {"content": "", "tool_calls": ASKS["tool_calls"]}]
+    lines = [json.dumps({"message": piece, "done": number == 2}) for number, piece in enumerate(pieces)]
+
+    [(messages, unread)] = talks({"request": {"body": {"messages": [USER]}}, "response": {"body": "\n".join(lines)}})
+
+    assert (messages[1]["content"], messages[1]["tool_calls"], unread) == ("I look.", ASKS["tool_calls"], "")
+
+
+def test_an_answer_beside_a_request_that_cannot_be_read_is_not_the_whole_conversation() -> None:
+    asked = '{"messages": [{"role": "user", "content": "Go."},]}'
+    answer = json.dumps({"choices": [{"message": MODEL}]})
+
+    with pytest.raises(InputError, match="known format"):
+        list(read({"interactions": [{"request": {"body": asked}, "response": {"body": {"string": answer}}}]}))
 
 
 def test_a_cassette_in_yaml_is_a_conversation() -> None:

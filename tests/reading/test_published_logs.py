@@ -422,6 +422,26 @@ TRANSCRIPTS: dict[str, Any] = {
             },
         },
     ],
+    "fast-agent": {
+        "messages": [
+            {"role": "user", "content": [{"type": "text", "text": "Refund order 7."}], "is_template": False},
+            {
+                "role": "assistant",
+                "content": [],
+                "tool_calls": {"c1": {"method": "tools/call", "params": {"name": "find", "arguments": {"order": 7}}}},
+                "channels": {"reasoning": [{"type": "text", "text": "I look."}]},
+                "stop_reason": "toolUse",
+                "is_template": False,
+            },
+            {
+                "role": "user",
+                "content": [],
+                "tool_results": {"c1": {"content": [{"type": "text", "text": "ok"}], "isError": False}},
+                "is_template": False,
+            },
+            {"role": "assistant", "content": [{"type": "text", "text": "Done."}], "is_template": False},
+        ]
+    },
     "OpenAI Agents, state of a run": {
         "$schemaVersion": "1.3",
         "original_input": "Refund order 7.",

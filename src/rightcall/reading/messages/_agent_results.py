@@ -368,6 +368,14 @@ def _standard(value: dict[str, Any]) -> list[Any] | None:
         return [{**value, "role": role["value"]}]
     if isinstance(kind, str) and kind.endswith("_item") and isinstance(_raw(value), dict):
         return _item_of_agents(kind, _raw(value), plain(value.get("agent")).get("name"))
+    if "is_template" in value or any([isinstance(value.get(key), dict) for key in _OF_FAST_AGENT]):
+        return _of_fast_agent(value)
+    return _of_other_language(value)
+
+
+def _of_other_language(value: dict[str, Any]) -> list[Any] | None:
+    """Return the messages in one of a framework for .NET or Java; None for another object."""
+    kind = value.get("type")
     if isinstance(value.get("Items"), list) and "Role" in value:
         return _of_semantic_kernel(value)
     if value.get("messageType") in (*_JAVA_ROLES, "TOOL") and not value.keys().isdisjoint(_OF_SPRING):
@@ -399,6 +407,24 @@ def _of_vercel(step: dict[str, Any]) -> list[Any] | None:
 
 def _raw(value: Mapping[str, Any]) -> Any:
     return _found(value, "raw_item", "rawItem")
+
+
+_OF_FAST_AGENT = ("tool_calls", "tool_results")
+
+
+def _of_fast_agent(value: dict[str, Any]) -> list[Any]:
+    """Return the messages in one of fast-agent: calls and results by their ids, as MCP sends them."""
+    calls, results = [plain(value.get(key)).items() for key in _OF_FAST_AGENT]
+    told = [
+        returned(call_id, plain(each).get("content"), plain(each).get("isError") is True) for call_id, each in results
+    ]
+    asked = [
+        called(call_id, *[plain(plain(each).get("params")).get(key) for key in ("name", "arguments")])
+        for call_id, each in calls
+    ]
+    more = {key: held for key, held in value.items() if key not in (*_OF_FAST_AGENT, "channels", "is_template")}
+    content = [*listed(value.get("content")), *asked]
+    return [*told, *([{**more, "content": content}] if content or not told else ())]
 
 
 def _item_of_agents(kind: str, raw: dict[str, Any], agent: Any) -> list[Any]:

@@ -119,9 +119,19 @@ def _below_one_key(held: Mapping[str, Any], key: str, several: list[Any]) -> lis
     if key in _PARTS_OF_RUN and len(several) > 1:
         return []
     others = {other: each for other, each in held.items() if other != key}
-    if any([_are_answers(listed(each) or [each]) for each in several]) and hidden_call(others):
+    are_answers = any([_are_answers(listed(each) or [each]) for each in several])
+    if are_answers and (hidden_call(others) or _has_unread_request(others)):
         return []
     return [_beside_it(held, key, each, len(several) == 1) for each in several]
+
+
+def _has_unread_request(others: Mapping[str, Any]) -> bool:
+    """Whether a text beside an answer, which is not JSON, is a request with messages: they may have calls."""
+    held = [each for value in others.values() for each in (value.values() if isinstance(value, dict) else [value])]
+    return any([isinstance(each, str) and _REQUEST.search(each) is not None for each in held])
+
+
+_REQUEST = re.compile(r'"(?:messages|contents)"\s{0,9}:\s{0,9}\[')
 
 
 def _is_given(key: str) -> bool:

@@ -109,7 +109,10 @@ def _is_answer(response: Any) -> bool:
     """Whether a response has one of the keys of answers, or is a message of the model, or messages that begin so."""
     first = response[0] if isinstance(response, list) and response else response
     is_message = isinstance(first, dict) and "role" in first and writer_of(first) == "model"
-    return is_message or (isinstance(response, dict) and not _ANSWERED.isdisjoint(response))
+    is_answer = isinstance(response, dict) and (
+        not _ANSWERED.isdisjoint(response) or bool(plain(response.get("message")))
+    )
+    return is_message or is_answer
 
 
 def _is_response(value: Mapping[str, Any]) -> bool:
@@ -133,7 +136,7 @@ def _response_at(held: Any, path: tuple[str, ...]) -> Any:
     if isinstance(response, dict) or _is_answer(response):
         return response
     pieces = told if response is None else response
-    return put_together(pieces) or _of_gemini(pieces)
+    return put_together(pieces) or _of_gemini(pieces) or _of_ollama(pieces)
 
 
 def _untyped(value: Any) -> Any:
@@ -154,6 +157,17 @@ def _of_gemini(pieces: Any) -> dict[str, Any] | None:
     parts = [part for each in candidates for part in listed(plain(each.get("content")).get("parts"))]
     content = {"role": "model", "parts": parts}
     return {"candidates": [{"content": content, "finishReason": reason}]} if reason and parts else None
+
+
+def _of_ollama(pieces: Any) -> dict[str, Any] | None:
+    """Return the response of Ollama in a stream of its pieces, one a line; None if they are others, or lack the end."""
+    told = [plain(decoded(line)) for line in pieces.split("\n") if line] if isinstance(pieces, str) else listed(pieces)
+    several = [plain(plain(each).get("message")) for each in told]
+    if not all(several) or not told or told[-1].get("done") is not True:
+        return None
+    calls = [call for each in several for call in listed(each.get("tool_calls"))]
+    text = "".join([word(each.get("content")) for each in several])
+    return {"message": {"role": "assistant", "content": text, **({"tool_calls": calls} if calls else {})}}
 
 
 def _asked(request: Mapping[str, Any]) -> list[Any] | None:
@@ -368,6 +382,8 @@ def _answer(response: Any) -> tuple[list[Any], str]:
         told = [with_reason(message, value)] if isinstance(message, dict) else []
         return told, many if len(several) > 1 else _odd(message)
     output = response.get("output")
+    if plain(response.get("message")):  # Ollama, Cohere
+        return [with_reason(response["message"], response)], ""
     if isinstance(output, dict):
         return [with_reason(plain(output.get("message")), response)], _odd(output.get("message"))
     if isinstance(output, list):

@@ -409,11 +409,11 @@ LINES = (
     ),
     Transcript(
         "messages of Spring AI, LangChain4j, Semantic Kernel for .NET, Haystack 2.9; items of OpenAI Agents, steps of "
-        "Vercel's `generateText`, events of LangGraph's server and of LlamaIndex",
+        "Vercel's `generateText`, events of LangGraph's server and of LlamaIndex, histories of fast-agent",
         is_respelled,
         respelled_logs,
         "`messageType`; `type` = `AI` and others in capitals; `Role` and `Items`; `_role` and `_content`; `raw_item`; "
-        "`finishReason` and `content`; `event` = `messages/complete`; `qualified_name` and `value`",
+        "`finishReason` and `content`; `event` = `messages/complete`; `qualified_name` and `value`; `is_template`",
     ),
     Transcript(
         "Hermes, messages",
