@@ -71,6 +71,20 @@ def test_a_text_in_a_list_of_conversations_is_left_out_like_any_other_document()
     assert "1 documents that hold no messages were left out" in found[0].warnings[-1]
 
 
+def test_events_with_the_method_in_front_that_received_them_are_one_log() -> None:
+    events = [
+        {"type": "user.message", "content": [{"type": "text", "text": "Find it"}]},
+        {"type": "agent.tool_use", "id": "e1", "name": "find", "input": {}},
+        {"type": "agent.tool_result", "tool_use_id": "e1", "content": [{"type": "text", "text": "ok"}]},
+    ]
+    sent = ["events.send", ["session", {"events": events[:1]}]]
+
+    [trajectory] = read(lines([sent, *[["events.stream", event] for event in events]]))
+
+    assert [(call.name, call.output) for call in trajectory.calls] == [("find", "ok")]
+    assert len(list(read(lines([["a", {"b": 1}], ["c", {"messages": refund()}], ["d", {"messages": refund()}]])))) == 2
+
+
 def test_an_empty_conversation_keeps_its_place_and_says_nothing_of_calls() -> None:
     found = list(read(lines([{"messages": []}, *OBJECTS])))
 

@@ -34,6 +34,8 @@ BY_RULE = "Permission to use Bash with command rm x\nls has been denied."
         ({"toolUseResult": "User rejected tool use"}, None, True),
         ({"toolUseResult": "x"}, None, False),
         ({"toolCallResult": {"status": "cancelled"}}, DENIED, True),
+        ({"toolCallResult": {"status": "cancelled"}}, "User declined", True),
+        ({"toolCallResult": {"status": "error"}}, "User declined", False),
         ({"toolCallResult": {"status": "cancelled"}}, "timeout", False),
         ({"toolCallResult": {"status": "error"}}, DENIED, False),
         ({"toolCallResult": "cancelled"}, DENIED, False),

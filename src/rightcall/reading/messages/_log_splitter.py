@@ -16,7 +16,7 @@ from ._acting_text import acts_by_text, is_step
 from ._framework_states import identity, interrupted
 from ._log import Log, decoded, listed, plain, unused_in, word
 from ._message_exchange import calling_id, exchange_of, exchanges_of, has_messages, messages_of, stopped_to_call
-from ._parts import part_of, writer_of
+from ._parts import is_pair, part_of, writer_of
 from ._transcripts import are_lines, is_transcript, transcript_logs
 from ._unknown_calls import DEFINITIONS, call_in_line, has_spans, hidden_call, is_wanted, spans_beside, steps_beside
 
@@ -36,6 +36,7 @@ def logs_in(documents: list[Any]) -> tuple[list[Log], int]:
     events form one conversation together, which an event among them may repeat. If there is neither, conversations are
     searched for inside the documents.
     """
+    documents = _unlabelled(documents)
     logs, left_out = _logs_of(documents)
     is_read = any(map(_is_read, logs))
     if is_read and not left_out:
@@ -49,6 +50,22 @@ def logs_in(documents: list[Any]) -> tuple[list[Log], int]:
     if not known:
         return logs, left_out
     return [*logs, *known] if is_read else known, inside.count([]) + len(found) - len(known)
+
+
+def _unlabelled(documents: list[Any]) -> list[Any]:
+    """Return events without the labels in front of them: recordings of an SDK have lines such as `[method, event]`.
+
+    What was sent is a list of arguments. It is left out, as the events repeat it.
+    """
+    is_labelled = len(documents) > 1 and all([_has_label(each) for each in documents])
+    if not is_labelled or are_lines(documents):
+        return documents
+    events = [event for _, event in documents if isinstance(event, dict)]
+    return events if has_messages(events) else documents
+
+
+def _has_label(document: Any) -> bool:
+    return isinstance(document, list) and len(document) == 2 and isinstance(document[0], str) and not is_pair(document)
 
 
 def _is_read(log: Log) -> bool:

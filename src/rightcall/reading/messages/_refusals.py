@@ -18,7 +18,7 @@ from ._log import listed, plain, word
 _REFUSED = "User rejected tool use"
 _REJECTED = "The user doesn't want to proceed with this tool use. The tool use was rejected"
 _CANCELLED = "[Operation Cancelled] Reason: User "
-_DENIALS = (f"{_CANCELLED}did not allow tool call", f"{_CANCELLED}denied execution")
+_DENIALS = (f"{_CANCELLED}did not allow tool call", f"{_CANCELLED}denied execution", "User declined")
 """Prefixes of Qwen Code's and Gemini CLI's texts of refusals. Calls cancelled while they ran have other texts."""
 _BY_AGNO = lazy_pattern(r"(?:Function call was rejected by the user|Tool call was rejected)\Z")
 _BY_STRANDS = lazy_pattern(r"tool cancelled by user\Z")
