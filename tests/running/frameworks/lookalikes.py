@@ -9,7 +9,7 @@ import asyncio
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
 
@@ -44,6 +44,17 @@ class WrapperToolset(AbstractToolset):
         return await self.wrapped.call_tool(name, tool_args, ctx, tool)
 
 
+class PrefixedToolset(WrapperToolset):
+    async def call_tool(self, name: str, tool_args: dict[str, Any], ctx: Any, tool: Any) -> Any:
+        inner = name.removeprefix("shop_")
+        return await super().call_tool(inner, tool_args, replace(ctx, tool_name=inner), tool)
+
+
+class RenamedToolset(WrapperToolset):
+    async def call_tool(self, name: str, tool_args: dict[str, Any], ctx: Any, tool: Any) -> Any:
+        return await super().call_tool("shop_pay", tool_args, replace(ctx, tool_name="shop_pay"), tool)
+
+
 @dataclass
 class _Tool:
     function: Any
@@ -57,6 +68,7 @@ class _Tool:
 class RunContext:
     tool_name: str | None = None
     deps: Any = None
+    tool_call_id: str | None = None
 
 
 class BaseTool:
@@ -155,6 +167,8 @@ MODULES: dict[str, dict[str, type]] = {
         "AbstractToolset": AbstractToolset,
         "FunctionToolset": FunctionToolset,
         "WrapperToolset": WrapperToolset,
+        "PrefixedToolset": PrefixedToolset,
+        "RenamedToolset": RenamedToolset,
         "RunContext": RunContext,
     },
     "langchain_core.tools": {"BaseTool": BaseTool, "StructuredTool": StructuredTool},

@@ -40,6 +40,13 @@ def by_pydantic_ai(order: int) -> Any:
     return asyncio.run(toolset.call_tool("refund", {"order": order}, context, None))
 
 
+def by_pydantic_ai_renamed(order: int) -> Any:
+    functions = fake.FunctionToolset(pay=lambda ctx, order: refund(order))
+    toolset = fake.RenamedToolset(fake.PrefixedToolset(functions))
+    context = fake.RunContext("refund", deps=object(), tool_call_id="c1")
+    return asyncio.run(toolset.call_tool("refund", {"order": order}, context, None))
+
+
 def by_langchain(order: int) -> Any:
     return fake.StructuredTool("refund", refund).run({"order": order, "state": object()})
 
@@ -61,7 +68,7 @@ def by_adk(order: int) -> Any:
     return asyncio.run(made.run_async(args={"order": order}, tool_context=object()))
 
 
-DISPATCHERS = [by_pydantic_ai, by_langchain, by_langchain_awaited, by_openai_agents, by_adk]
+DISPATCHERS = [by_pydantic_ai, by_pydantic_ai_renamed, by_langchain, by_langchain_awaited, by_openai_agents, by_adk]
 each_framework = pytest.mark.parametrize("dispatch", DISPATCHERS, ids=lambda each: each.__name__[3:])
 
 

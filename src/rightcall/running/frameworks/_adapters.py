@@ -13,6 +13,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -77,7 +78,10 @@ def logging_calls(log: list[DispatchedCall]) -> Iterator[None]:
 
 
 class _PydanticAI:
-    """Toolsets have `call_tool`. Those that only wrap others are not patched: one of them asks for approval first."""
+    """Toolsets have `call_tool`. Those that only wrap others stand in for no tool: one of them asks for approval first.
+
+    Of those that prefix or rename tools the name that the model used is kept for the toolset inside.
+    """
 
     framework = "Pydantic AI"
     module = "pydantic_ai.toolsets"
@@ -85,7 +89,10 @@ class _PydanticAI:
 
     def stand_in(self) -> None:
         for kind in family(sys.modules[self.module].AbstractToolset):
-            if not any([base.__name__ in self._FORWARDING for base in kind.__mro__]):
+            bases = {base.__name__ for base in kind.__mro__}
+            if not bases.isdisjoint(_RENAMING):
+                wrap(kind, "call_tool", _call_renaming)
+            elif bases.isdisjoint(self._FORWARDING):
                 wrap(kind, "call_tool", _call_toolset)
 
     def look(self, value: Any) -> Iterator[FoundTool | list[Any]]:
@@ -106,17 +113,37 @@ class _PydanticAI:
         inner = [getattr(value, name) for name in ("wrapped", "toolsets") if hasattr(value, name)]
         toolsets = [each for one in inner for each in (one if isinstance(one, (list, tuple)) else [one])]
         # A toolset that prefixes or renames tools lists the new names only when the agent runs.
-        is_renaming = any([base.__name__ in ("PrefixedToolset", "RenamedToolset") for base in type(value).__mro__])
+        is_renaming = any([base.__name__ in _RENAMING for base in type(value).__mro__])
         if toolsets and not is_renaming:
             yield toolsets
         elif not is_a(value, "pydantic_ai._output", "OutputToolset"):
             yield FoundTool(type(value).__name__, self.framework, is_source=True)
 
 
+_RENAMING = ("PrefixedToolset", "RenamedToolset")
+_asked: ContextVar[tuple[str, str] | None] = ContextVar("rightcall_asked", default=None)
+"""The id of the call that is being made in this context, and the name by which the model asked for it."""
+
+
+def _call_renaming(original: Callable[..., Any]) -> Callable[..., Any]:
+    async def call_tool(self: Any, name: str, tool_args: dict[str, Any], ctx: Any, tool: Any) -> Any:
+        call_id, asked = getattr(ctx, "tool_call_id", None), _asked.get()
+        is_outermost = isinstance(call_id, str) and (asked is None or asked[0] != call_id)
+        token = _asked.set((call_id, name) if is_outermost else asked)
+        try:
+            return await original(self, name, tool_args, ctx, tool)
+        finally:
+            _asked.reset(token)
+
+    return call_tool
+
+
 def _call_toolset(original: Callable[..., Any]) -> Callable[..., Any]:
     async def call_tool(self: Any, name: str, tool_args: dict[str, Any], ctx: Any, tool: Any) -> Any:
-        # The context has the name that the model used, with a prefix if a toolset around this one adds one.
-        seen = getattr(ctx, "tool_name", None) or name
+        # The context has the name that the model used, or since 2.68 that of the toolset inside.
+        asked = _asked.get()
+        is_renamed = asked is not None and asked[0] == getattr(ctx, "tool_call_id", None)
+        seen = asked[1] if asked is not None and is_renamed else getattr(ctx, "tool_name", None) or name
         return await dispatched(seen, tool_args, lambda: original(self, name, tool_args, ctx, tool), RETURN_VALUE)
 
     return call_tool
