@@ -1417,3 +1417,14 @@ def tool_span(number: int, output: str, **more: Any) -> dict[str, Any]:
 
 def tool_attributes(output: str) -> dict[str, Any]:
     return {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "find", "gen_ai.tool.call.result": output}
+
+
+def test_a_graph_with_the_name_of_a_tool_is_no_call() -> None:
+    tool = {"openinference.span.kind": "TOOL", "tool.name": "helper", "input.value": "{}", "output.value": "ok"}
+    graph = {"openinference.span.kind": "CHAIN", "output.value": "ok"}
+
+    found = read_one(span(1, tool, name="helper"), span(2, graph, name="helper", parent=1))
+    assert (found.names, found.calls_recorded) == (("helper",), True)
+
+    del graph["openinference.span.kind"]
+    assert not read_one(span(1, tool, name="helper"), span(2, graph, name="helper", parent=1)).calls_recorded

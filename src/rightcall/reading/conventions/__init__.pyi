@@ -28,6 +28,7 @@ from ._kinds import (
     agent_name as agent_name,
     groups_of as groups_of,
     has_lost_mark as has_lost_mark,
+    is_chain as is_chain,
     is_graph_node as is_graph_node,
     is_like_call as is_like_call,
     is_named_like_call as is_named_like_call,

@@ -249,6 +249,11 @@ def is_unmarked(span: Span) -> bool:
     return _KIND not in keys and not _OF_AGENTS.isdisjoint(keys)
 
 
+def is_chain(attributes: Mapping[str, Any]) -> bool:
+    """Whether a span is a chain: neither a call nor, as far as it says, an agent. A graph of LangGraph is one."""
+    return any([has_value(attributes.get(key), "chain") for key in _BY_SPAN if key in attributes])
+
+
 def _is_workflow(span: Span) -> bool:
     """Whether a span is of a function marked as a workflow. LangGraph's graphs are not: they are agents, too."""
     is_marked = span.scope.startswith("traceloop")

@@ -110,7 +110,8 @@ class NotUnderstood:
         spoken = [record.span for record in records if record.span and record.name in record.span.name]
         named = {(span.scope, span.name) for span in spoken}
         for span in spans if named else ():
-            if not span.kind and span.call is None and (span.scope, span.name) in named:
+            is_silent = not (span.kind or span.is_chain or span.call)
+            if is_silent and (span.scope, span.name) in named:
                 self.note(
                     f"the span {span.name[:80]!r}, which is named like that of a call and does not say what it is"
                 )

@@ -21,6 +21,7 @@ from rightcall.reading.conventions import (
     has_lost_mark,
     has_value,
     interruption_in,
+    is_chain,
     is_dspy,
     is_like_call,
     is_named_like_call,
@@ -105,6 +106,7 @@ def read_span(span: Span, limits: Limits, keep: tuple[str, ...] = ()) -> ReadSpa
         call,
         count,
         not kind and is_unmarked(span),
+        not kind and is_chain(span.attributes),
     )
 
 

@@ -28,6 +28,8 @@ class ReadSpan(Span, frozen=True, gc=False):
     """How many attributes were recorded."""
     is_unmarked: bool = False
     """Whether the attribute with its kind is missing, so that it may be an agent's span."""
+    is_chain: bool = False
+    """Whether it says that it is a chain, so that it is no call, whatever its name."""
 
 
 def once_each(spans: list[ReadSpan]) -> list[ReadSpan]:
