@@ -232,3 +232,20 @@ def test_agents_are_known_by_their_spans_their_calls_and_what_they_write() -> No
 
     assert agents_in(spans, roles, handing, []) == {"frontdesk", "billing", "sales"}
     assert agents_in(spans, roles, [CallRecord("search")], []) == frozenset()
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "Final result processed.",
+        "Returning structured response: status='ok'",
+        "Error: Failed to parse structured output for tool 'Status': no status.\n Please fix your mistakes.",
+        "Error: Model incorrectly returned multiple structured responses (Status, Status) when only one is expected.",
+    ],
+    ids=["Pydantic AI", "LangChain", "LangChain, unparsed", "LangChain, several"],
+)
+def test_a_call_by_which_an_agent_answers_is_internal_whatever_its_name(output: str) -> None:
+    [_, answer] = said("Status", {"status": "ok"}, output).calls
+
+    assert answer.internal is True
+    assert said("Status", {"status": "ok"}, "ok").calls[1].internal is False

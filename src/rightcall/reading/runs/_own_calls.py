@@ -48,8 +48,12 @@ _FINISH = "finish"
 _ANSWERS_OF_A_TYPE = "final_result_"
 _PROCESSED = "Final result processed."
 """The prefix of Pydantic AI's output tools if an answer may have several types, and what these tools return."""
-_STRUCTURED = "Returning structured response: "
-"""The start of the results of calls by which LangChain's agents give a structured answer; their names vary."""
+_STRUCTURED = (
+    "Returning structured response: ",
+    "Error: Failed to parse structured output for tool '",
+    "Error: Model incorrectly returned multiple structured responses (",
+)
+"""The starts of the results of calls by which LangChain's agents give a structured answer; their names vary."""
 # Questions to the user, which ADK writes as calls in its events.
 _OF_ADK = frozenset({"adk_request_confirmation", "adk_request_credential", "adk_request_input"})
 # To a model a hand-off is a tool: `transfer_to_…` in OpenAI Agents, AutoGen and LangGraph, `transfer_back_to_…` in
@@ -117,9 +121,12 @@ def is_internal(record: CallRecord, agents: frozenset[str]) -> bool | None:
     name = record.name
     if name in ANSWERS or name in _OF_ADK or (name == _FINISH and is_dspy(record.span)):
         return True
+    if record.output == _PROCESSED and record.args:
+        return True  # a `ToolOutput` of Pydantic AI may have any name
     if name.startswith(_ANSWERS_OF_A_TYPE):
-        return None if record.output is NOTHING else record.output == _PROCESSED
-    if record.output.__class__ is str and record.output.startswith(_STRUCTURED) and record.args:
+        return None if record.output is NOTHING else False
+    said = record.error if record.failed else record.output
+    if said.__class__ is str and said.startswith(_STRUCTURED) and record.args:
         return True
     prefix = next((each for each in HANDOFFS if name.startswith(each)), None)
     if prefix is None:
