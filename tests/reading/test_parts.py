@@ -306,3 +306,26 @@ def test_a_result_has_an_error_only_if_it_failed() -> None:
     assert result() == (False, None, "no")
     assert result(is_error=False) == (False, None, "no")
     assert result(is_error=True) == (True, "no", "no")
+
+
+def test_the_name_of_a_server_that_pydantic_ai_hid_is_not_known() -> None:
+    part = {"type": "tool_call", "id": "1", "name": "mcp_server:[REDACTED]", "arguments": {}}
+    [found] = exchange_of({"role": "assistant", "parts": [part]}).calls
+
+    assert (found.name, found.call_id) == ("", "1")
+
+
+def test_keys_of_a_call_of_a_server_that_were_not_set_are_no_arguments() -> None:
+    action = {"type": "search", "query": "tv", "queries": None}
+    [found] = exchange_of({"type": "web_search_call", "id": "1", "action": action}).calls
+
+    assert found.args == {"type": "search", "query": "tv"}
+
+
+def test_a_result_of_an_event_may_be_blocks_of_text() -> None:
+    def output(content: Any) -> Any:
+        message = {"event.name": "gen_ai.tool.message", "role": "tool", "id": "1", "name": "add", "content": content}
+        return [each.output for each in exchange_of(message).results]
+
+    assert output([{"type": "input_text", "text": "3"}]) == ["3"]
+    assert output([]) == output([{"type": "tool_result"}]) == []

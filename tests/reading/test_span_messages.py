@@ -270,3 +270,62 @@ def test_one_object_that_is_no_message_hides_a_call_only_if_it_looks_like_one(he
     [found] = read(request(span(1, attributes)), grouping="file")
 
     assert ("not_understood" not in found.metadata) is is_understood
+
+
+FUNCTION = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "look", "arguments": "{}"}
+BY_MCP = {"type": "mcp_call", "id": "mcp_1", "name": "find", "server_label": "shop", "arguments": "{}", "output": "2"}
+SEARCH = {"type": "web_search_call", "id": "ws_1", "action": {"type": "search", "query": "tv", "sources": None}}
+FLAT = "llm.output_messages.0.message.tool_calls.{}.tool_call.{}"
+
+
+def in_openinference(*items: Any, cut: int | None = None) -> dict[str, str]:
+    """A model's answer as OpenInference records it for OpenAI Agents: functions and searches, and all of it as JSON."""
+    found = {"output.value": json.dumps({"object": "response", "output": items})[:cut]}
+    for place, item in enumerate([each for each in items if each is not BY_MCP]):
+        found[FLAT.format(place, "id")] = item.get("call_id", item["id"])
+        found[FLAT.format(place, "function.name")] = item.get("name", item["type"])
+        found[FLAT.format(place, "function.arguments")] = item.get("arguments") or json.dumps(item["action"])
+    return {"openinference.span.kind": "LLM", "llm.output_messages.0.message.role": "assistant", **found}
+
+
+def test_calls_that_openinference_leaves_out_of_its_messages_are_in_the_answer_of_the_model() -> None:
+    answer = span(1, in_openinference(SEARCH, BY_MCP, FUNCTION))
+    again = {"llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.content": "Go."}
+    again |= {
+        "input.value": json.dumps([USER, {**SEARCH, "action": {"type": "search", "query": "tv"}}, BY_MCP, FUNCTION])
+    }
+    [trajectory] = read(request(answer, span(2, {"openinference.span.kind": "LLM", **again})))
+
+    found = [(each.name, each.args, each.call_id) for each in trajectory.calls]
+    assert found == [
+        ("web_search", {"type": "search", "query": "tv"}, "ws_1"),
+        ("find", {}, "mcp_1"),
+        ("look", {}, "c1"),
+    ]
+    assert trajectory.calls[1].output == "2"
+
+
+def test_an_answer_that_was_cut_off_and_names_a_call_of_a_server_is_not_understood() -> None:
+    [trajectory] = read(request(span(1, in_openinference(BY_MCP, FUNCTION, cut=-20))))
+
+    assert "a call of a tool of OpenAI" in trajectory.not_understood
+
+
+def test_messages_of_one_answer_are_no_choices_where_the_model_ended_once() -> None:
+    asked = [{"type": "tool_call", "id": name, "name": name, "arguments": {}} for name in ("look", "pay")]
+    held = [{"role": "assistant", "parts": [each], "finish_reason": "tool_call"} for each in asked]
+    ended = {"gen_ai.response.finish_reasons": ["tool_call"]}
+
+    assert said({"gen_ai.output.messages": json.dumps(held), **ended}) == ([], ["look", "pay"])
+    assert said({"gen_ai.output.messages": json.dumps(held)}) == ([], ["", ""])
+
+
+def test_an_item_that_logfire_writes_as_it_is_is_no_message_of_an_unknown_writer() -> None:
+    thought = {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "Hm."}]}
+    events = [
+        {"event.name": "gen_ai.unknown", "role": role, "content": "reasoning", "data": thought}
+        for role in ("unknown", "assistant")
+    ]
+    [trajectory] = read(request(span(1, {"gen_ai.request.model": "m", "events": json.dumps(events)})))
+
+    assert (trajectory.calls, trajectory.not_understood) == ((), "")

@@ -63,7 +63,13 @@ def azure_result(value: Any, call: CallRecord, attributes: Mapping[str, Any]) ->
     return value
 
 
+_TEXT_BLOCKS = frozenset({"text", "input_text", "output_text"})
+
+
 def _is_no_block(content: Any) -> bool:
+    """Whether content is that of a result, not blocks that are results; Logfire writes blocks of text."""
+    if isinstance(content, list):
+        return bool(content) and all([isinstance(each, dict) and each.get("type") in _TEXT_BLOCKS for each in content])
     return isinstance(content, dict) or _is_plain_text(content)
 
 
@@ -379,7 +385,7 @@ PARTS = (
         "id",
         "content",
         failure=(("error", True),),
-        unwrap=(converse_blocks,),
+        unwrap=(converse_blocks, content_blocks),
     ),
     result_row(
         "OpenInference, Anthropic's results",

@@ -47,6 +47,8 @@ _WRITERS: dict[str, Writer] = {
     "gen_ai.choice": "model",
     "gen_ai.assistant.message": "model",
 }
+_HIDDEN = "[REDACTED]"
+"""Pydantic AI's text for the name of an MCP server in prompts; the answer that asked for the call names it."""
 _TEXTS = frozenset({"text", "output_text", "input_text", "user-prompt"})
 _SPOKEN = frozenset({"audio", "input_audio", "output_audio"})  # of OpenAI's Realtime API, with a transcript
 _KINDS = ("type", "block_type", "part_kind", "content_type")
@@ -312,8 +314,7 @@ def read_part(document: Mapping[str, Any], row: PartRow) -> CallRecord | None:
     part, name = row.part, _first(document, row.name)
     if row.kind == "call" and row is not _PARTIAL and not (isinstance(name, str) and name):
         return None
-    if part.naming is not None and isinstance(name, str):
-        name = part.naming(name)
+    name = _tool_name(part, name)
     record = CallRecord(name.strip("'\"") if isinstance(name, str) else "", format=row.format)
     call_id = _first(document, row.id)
     if isinstance(call_id, list) and len(call_id) == 1:
@@ -331,11 +332,20 @@ def read_part(document: Mapping[str, Any], row: PartRow) -> CallRecord | None:
         held = "" if row.kind == "call" else None
     if row.kind == "call":
         _take_args(record, held)
+        if part.naming is not None and record.args.__class__ is dict:
+            # The arguments are keys of an item. SDKs write null for those that were not set, or leave them out.
+            record.args = {key: value for key, value in record.args.items() if value is not None}
         if part.output:
             _take_output(record, document, row, _first(document, row.output))
     else:
         _take_output(record, document, row, held)
     return record
+
+
+def _tool_name(part: Part, held: Any) -> Any:
+    """Return the name of the tool, given the value at its place; empty if it was hidden."""
+    name = part.naming(held) if part.naming is not None and isinstance(held, str) else held
+    return "" if isinstance(name, str) and _HIDDEN in name else name
 
 
 def partial_part(key: str, item: Any) -> PartRow | None:

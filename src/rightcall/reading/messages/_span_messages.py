@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from rightcall._lazy import lazy_pattern
 from rightcall.errors import InputError
 from rightcall.reading.conventions import Role, shape_of
 from rightcall.reading.spans import NOTHING, LogRecord, RawAttributes, Span, by_number, event_body, unnested
@@ -34,6 +35,17 @@ _QUOTED = tuple([f'"{key}"' for key in _OF_TASKS])
 _PLAIN: dict[str, Side] = {"input.value": "input", "output.value": "output"}
 """Attributes that hold messages in a framework's format on model spans; used if no other attribute has calls."""
 
+_UNTOLD = lazy_pattern(
+    r'"type": ?"(?:mcp|web_search|file_search|code_interpreter|image_generation|computer|local_shell|shell|apply_patch'
+    r'|tool_search)_call"'
+)
+"""An item of OpenAI's Responses API for a tool that is no function.
+
+OpenInference leaves most of them out of its messages (tools of MCP servers, code, shells, images), and names others by
+the type of the item.
+"""
+_CUT_OFF = "the answer of a model, which was cut off, and names a call of a tool of OpenAI"
+
 # Until OpenTelemetry semantic conventions 1.36 each message was an event; since 1.37 one event has them all.
 _EVENTS: dict[str, Side] = {
     "gen_ai.system.message": "input",
@@ -42,12 +54,16 @@ _EVENTS: dict[str, Side] = {
     "gen_ai.tool.message": "input",
     "gen_ai.choice": "output",
 }
+_AS_IT_IS = "gen_ai.unknown"
+"""Logfire's event for an item of OpenAI's Responses API that is no message and no function, with the item as data."""
 _WRITERS = {"gen_ai.user.message": "user", "gen_ai.assistant.message": "assistant", "gen_ai.tool.message": "tool"}
 """Roles of messages in events whose bodies have none."""
 
 _RESULT = "gen_ai.tool.message"
 _DETAILS = "gen_ai.client.inference.operation.details"
 _COUNT = "gen_ai.request.choice.count"
+_ENDS = "gen_ai.response.finish_reasons"
+"""Why the model ended, once for each choice (OpenTelemetry GenAI, "Inference")."""
 _PARAMETERS = "llm.invocation_parameters"
 """OpenInference: the parameters of the request, as JSON."""
 _COUNTS = ("n", "candidate_count", "candidateCount")
@@ -198,11 +214,18 @@ class SpanMessages:
     def _add_plain(self, told: dict[Side, list[list[Exchange]]], attributes: Any) -> None:
         # MLflow copies these to attributes that are read as messages. The calls have to be the same without MLflow.
         for key, side in _PLAIN.items():
+            if key not in attributes:
+                continue
+            held = attributes.get(key)
+            is_partly_told = held.__class__ is str and _UNTOLD.search(held) is not None
             # OpenInference 0.1.29 loses the calls of a prompt and keeps their results: this attribute may have them.
-            if key in attributes and not any([exchange.calls for said in told.get(side, ()) for exchange in said]):
-                said = self._said(attributes.get(key))
-                if _tells_calls(said):
-                    told.setdefault(side, []).append(said)
+            if not is_partly_told and any([exchange.calls for said in told.get(side, ()) for exchange in said]):
+                continue
+            said = self._said(held)
+            if _tells_calls(said):
+                told[side] = [said] if is_partly_told else [*told.get(side, ()), said]
+            elif is_partly_told and side == "output":
+                told[side] = [[*said, unread(_CUT_OFF)] for said in told.get(side, [[]])]
 
     def _said(self, value: Any) -> list[Exchange]:
         """Return the exchanges of messages given as values or as JSON text; none if the text is not JSON."""
@@ -333,6 +356,8 @@ def _as_object(exchange: Exchange) -> Exchange:
 
 
 def _read(message: Any) -> Exchange:
+    if message.get("event.name") == _AS_IT_IS and isinstance(message.get("data"), dict):
+        message = message["data"]
     if any([isinstance(key, str) and "." in key for key in message]):
         message = _undotted(message)
     # Keys that look like positions make a list, not a message.
@@ -434,14 +459,23 @@ def are_choices(answer: Sequence[Exchange], attributes: Mapping[str, Any]) -> bo
     """Whether the messages of an answer are alternative choices, at least one of which asks for a call.
 
     A message is a choice if it has a number, or its own finish reason (OpenTelemetry GenAI, "Output messages": each is
-    one choice). Without either, the number of choices requested in the span decides.
+    one choice), unless the span has one reason for all. Without either, the number of choices requested in the span
+    decides.
     """
     if len(answer) < 2 or not any([exchange.calls for exchange in answer]):
         return False
     if len({_number(exchange.message) for exchange in answer}) > 1:
         return True
     ended = [exchange for exchange in answer if says_why(exchange.message) or says_why(unwrapped(exchange.message))]
-    return len(ended) > 1 or _count_asked_for(attributes) > 1
+    return (len(ended) > 1 and not _is_one(attributes.get(_ENDS))) or _count_asked_for(attributes) > 1
+
+
+def _is_one(reasons: Any) -> bool:
+    """Whether the reasons why a model ended are those of one choice.
+
+    OpenLLMetry writes each item of an answer of OpenAI's Responses API as a message with the reason of the answer.
+    """
+    return isinstance(reasons, Sequence) and not isinstance(reasons, str) and len(reasons) == 1
 
 
 def without_calls(answer: Sequence[Exchange]) -> list[Exchange]:
