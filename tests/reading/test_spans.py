@@ -321,10 +321,11 @@ def test_a_call_that_failed_says_so(made: dict[str, Any], error: str) -> None:
 
 
 def test_text_that_reads_like_a_frameworks_error_is_suspected() -> None:
-    found = only_call(call(1, output="An error occurred while running the tool. Please try again."))
+    told = ("An error occurred while running the tool. Please try again.", "Tool 'pay' timed out after 0.2 seconds.")
+    found = [only_call(call(1, output=text)) for text in told]
 
-    assert found.error is None
-    assert found.suspected_error
+    assert [each.error for each in found] == [None, None]
+    assert all([each.suspected_error for each in found])
 
 
 def test_the_frameworks_own_calls_are_marked() -> None:

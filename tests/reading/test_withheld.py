@@ -434,10 +434,89 @@ def test_any_other_output_of_an_agent_withholds_nothing(output: str) -> None:
     assert waiting(output).names == ("refund",)
 
 
-def test_a_call_that_waited_and_has_a_result_in_a_span_is_not_known_to_be_refused() -> None:
+def test_a_call_that_waited_for_approval_and_has_a_result_but_no_span_may_have_been_refused() -> None:
+    result = {"type": "tool_call_response", "id": "c1", "name": "refund", "result": "too risky"}
+
+    trajectory = waiting(requests_of(approvals=["c1"]), {"role": "user", "parts": [result]})
+    assert "a call of refund, which may have been made" in trajectory.not_understood
+
+
+def test_a_call_that_was_run_elsewhere_is_made_once_it_has_a_result() -> None:
     result = {"type": "tool_call_response", "id": "c1", "name": "refund", "result": "paid"}
 
-    assert waiting(requests_of(approvals=["c1"]), {"role": "user", "parts": [result]}).names == ("refund",)
+    trajectory = waiting(requests_of(calls=["c1"]), {"role": "user", "parts": [result]})
+    assert [(each.name, each.output) for each in trajectory.calls] == [("refund", "paid")]
+    assert trajectory.calls_recorded
+
+
+def test_a_tool_that_deferred_its_call_was_called_once_the_call_has_a_result() -> None:
+    asked = {"type": "tool_call", "id": "c1", "name": "refund", "arguments": "{}"}
+    result = {"type": "tool_call_response", "id": "c1", "name": "refund", "result": "paid"}
+    raised = {"exception.type": "pydantic_ai.exceptions.CallDeferred", "exception.message": "CallDeferred()"}
+    event = {"name": "exception", "attributes": [{"key": key, "value": {"stringValue": raised[key]}} for key in raised]}
+    tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "refund", "gen_ai.tool.call.id": "c1"}
+    deferred = span(2, tool, name="execute_tool refund", events=[event], status={"code": 2})
+    model = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
+    first = span(1, {**model, "gen_ai.output.messages": json.dumps([{"role": "assistant", "parts": [asked]}])})
+    given = [{"role": "assistant", "parts": [asked]}, {"role": "user", "parts": [result]}]
+
+    [waiting_run] = read(request(first, deferred))
+    [run] = read(request(first, deferred, span(3, {**model, "gen_ai.input.messages": json.dumps(given)})))
+
+    assert [each.reason for each in waiting_run.withheld] == ["deferred: the tool is run elsewhere"]
+    assert ([(each.output, each.error) for each in run.calls], run.withheld) == ([("paid", None)], ())
+
+
+def test_requests_that_wait_are_no_answer_in_any_version_of_pydantic_ai() -> None:
+    trajectory = waiting(json.dumps({**json.loads(requests_of(approvals=["c1"])), "_kinds": {}}))
+
+    assert (trajectory.names, trajectory.output) == ((), None)
+
+
+TRIPPED = "Tool input guardrail ToolInputGuardrail triggered tripwire"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        TRIPPED,
+        f"Error running tool: {{'tool_name': 'pay', 'error': '{TRIPPED}'}}",
+        f"{{'message': 'Error running tool', 'data': {{'tool_name': 'pay', 'error': '{TRIPPED}'}}}}",
+    ],
+    ids=["logfire", "openinference", "openllmetry"],
+)
+def test_a_call_before_which_a_guardrail_ended_the_run_is_withheld(message: str) -> None:
+    tool = {"openinference.span.kind": "TOOL", "tool.name": "pay", "input.value": "{}"}
+    failed = span(1, tool, name="pay", status={"code": 2, "message": message})
+    inner = span(2, {"openinference.span.kind": "AGENT"}, parent=1)
+
+    [refused] = read(request(failed))
+    [asked_another] = read(request(failed, inner))
+
+    assert (refused.names, refused.withheld) == ((), (WithheldCall("pay", {}, "refused by a guardrail"),))
+    assert asked_another.names == ("pay",)
+
+
+def test_a_second_hand_off_of_one_answer_is_withheld() -> None:
+    calls = [
+        {"type": "function_call", "call_id": name, "name": f"transfer_to_{name}", "arguments": "{}"}
+        for name in ("billing", "closer")
+    ]
+    results = [
+        {
+            "type": "function_call_output",
+            "call_id": "closer",
+            "output": "Multiple handoffs detected, ignoring this one.",
+        },
+        {"type": "function_call_output", "call_id": "billing", "output": '{"assistant": "billing"}'},
+    ]
+
+    trajectory = read_messages([{"role": "user", "content": "Go"}, *calls, *results])
+
+    assert trajectory.names == ("transfer_to_billing",)
+    assert [(each.name, each.reason) for each in trajectory.withheld] == [
+        ("transfer_to_closer", "another hand-off was made instead")
+    ]
 
 
 INTERRUPT = "v1:{}:c1:5cf56bed-067e-5438-a1ef-dbfa3405e45d"

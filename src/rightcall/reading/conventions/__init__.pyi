@@ -9,6 +9,7 @@ from ._envelopes import (
     adk_output as adk_output,
     content_blocks as content_blocks,
     converse_blocks as converse_blocks,
+    deferred_in as deferred_in,
     interruption_in as interruption_in,
     is_dspy as is_dspy,
     llamaindex_output as llamaindex_output,

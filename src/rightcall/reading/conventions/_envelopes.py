@@ -80,6 +80,8 @@ DEFERRALS = {
 
 LangGraph and LlamaIndex call the tool again once they have the answer.
 """
+_DEFERRED = {"calls": ELSEWHERE, "approvals": ASKED_FOR}
+_OF_DEFERRED = frozenset({"tool_name", "tool_call_id"})
 FOR_APPROVAL = "'action_requests': ["
 """What an interruption has that asks a person to approve calls (LangChain's `HumanInTheLoopMiddleware`)."""
 _INTERRUPTION = "GraphInterrupt"
@@ -95,6 +97,15 @@ def interruption_in(span: Span) -> str:
     found = next((text for text in told if isinstance(text, str) and text.startswith(_INTERRUPTED)), "")
     is_named = any([str(each.get("exception.type")).endswith(f".{_INTERRUPTION}") for each in raised])
     return found or (_INTERRUPTION if is_named else "")
+
+
+def deferred_in(output: Any) -> list[tuple[str, dict[str, Any]]]:
+    """Return the calls of Pydantic AI's `DeferredToolRequests`, with which a run ends to wait, and why each waits."""
+    if output.__class__ is not dict or not _DEFERRED.keys() <= output.keys():
+        return []
+    listed = [(reason, output[key]) for key, reason in _DEFERRED.items()]
+    told = [(reason, call) for reason, calls in listed if isinstance(calls, list) for call in calls]
+    return [(reason, call) for reason, call in told if isinstance(call, dict) and call.keys() >= _OF_DEFERRED]
 
 
 @_signed(*_CALLBACK)
@@ -431,7 +442,7 @@ _PHRASES = lazy_pattern(
     r"|An error occurred while running the tool"
     r"|Tool execution failed"
     r"|Failed to (?:execute|invoke|call) tool"
-    r"|Tool '[^']*' (?:not found|does not exist)"
+    r"|Tool '[^']*' (?:not found|does not exist|timed out after \S{1,30} seconds\.)"
     r"|Unknown tool name: '"
     r"|(?:Error|Exception) in tool"
     r"|ToolException\b"

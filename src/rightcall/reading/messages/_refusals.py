@@ -21,6 +21,9 @@ _CANCELLED = "[Operation Cancelled] Reason: User "
 _DENIALS = (f"{_CANCELLED}did not allow tool call", f"{_CANCELLED}denied execution", "User declined")
 """Prefixes of Qwen Code's and Gemini CLI's texts of refusals. Calls cancelled while they ran have other texts."""
 _BY_AGNO = lazy_pattern(r"(?:Function call was rejected by the user|Tool call was rejected)\Z")
+_IGNORED = lazy_pattern(r"Multiple handoffs detected, ignoring this one\.\Z")
+"""OpenAI Agents: the result of each hand-off of one answer but the first."""
+NOT_THE_FIRST = "another hand-off was made instead"
 _BY_STRANDS = lazy_pattern(r"tool cancelled by user\Z")
 _BY_CREWAI = lazy_pattern(
     r"Tool '[^']{1,200}' has reached its (?:maximum usage limit|usage limit of \d{1,9} times) and cannot be used "
@@ -61,6 +64,7 @@ _IN_TRACES = (
     (lazy_pattern(r"The tool call was denied\.\Z"), REFUSED),  # Pydantic AI
     (_BY_STRANDS, REFUSED_BY_USER),
     (_BY_CREWAI, REFUSED),
+    (_IGNORED, NOT_THE_FIRST),
 )
 """Default texts of frameworks for the result of a refused call, and the reason that each stands for.
 
@@ -95,6 +99,8 @@ def refusal_of(message: Mapping[str, Any], result: CallRecord) -> str:
         return REFUSED_BY_USER
     if isinstance(result.output, str) and _BY_CREWAI.match(result.output):  # CrewAI asks every model in its format
         return REFUSED
+    if result.output.__class__ is str and _IGNORED.match(result.output):
+        return NOT_THE_FIRST
     if result.format == "Anthropic" and _DENIED_IN_CLINE.match(_denial(result.output)):
         return REFUSED_BY_USER
     begins = _BEGINNINGS.get(result.format)

@@ -10,7 +10,7 @@ from itertools import groupby
 from operator import lt
 from typing import Any
 
-from rightcall.reading.conventions import WRAPPED_IN_MESSAGES
+from rightcall.reading.conventions import ELSEWHERE, WRAPPED_IN_MESSAGES
 from rightcall.reading.messages import Requests, key_of
 from rightcall.reading.spans import (
     NOTHING,
@@ -348,6 +348,9 @@ def _take(record: CallRecord, request: CallRecord) -> None:
     """Fill a record from its request, and mark the request as joined."""
     if request.withheld and record.is_open:  # OpenAI Agents starts the span of a tool before it asks for approval
         record.withheld = request.withheld
+    if record.withheld == ELSEWHERE and not (request.is_open or request.withheld):
+        # The program that ran the tool gave the agent a result; the span has the exception that deferred the call.
+        record.withheld, record.failed, record.error = "", False, None
     if record.output is NOTHING and request.output is not NOTHING:
         for unwrap in WRAPPED_IN_MESSAGES.get(record.convention, ()):
             request.output = unwrap(request.output, request, {})

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from rightcall.reading.conventions import CallShape, Role, is_graph_node
+from rightcall.reading.conventions import CallShape, Role, deferred_in, is_graph_node
 from rightcall.reading.messages import (
     Exchange,
     Log,
@@ -121,7 +121,7 @@ def asked_and_answered(
 
 
 def _unless_lost(found: Any) -> Any:
-    return None if found is NOTHING or is_replaced(found) else found
+    return None if found is NOTHING or is_replaced(found) or deferred_in(found) else found
 
 
 def has_answer(span: ReadSpan) -> bool:

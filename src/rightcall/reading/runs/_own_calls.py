@@ -21,12 +21,12 @@ import msgspec
 from rightcall._lazy import lazy_pattern
 from rightcall.reading.conventions import (
     ASKED_FOR,
-    ELSEWHERE,
     FOR_APPROVAL,
     REFUSED,
     CallShape,
     Role,
     agent_name,
+    deferred_in,
     interruption_in,
     is_dspy,
 )
@@ -92,6 +92,9 @@ _INTERRUPT = lazy_pattern(
 )
 """An interrupt in the answer of an agent of Strands, which writes them as Python does."""
 _LONGEST_ANSWER = 100_000
+_TRIPPED = lazy_pattern(r"(?:\A|'error': ')Tool input guardrail \S{1,200} triggered tripwire(?:'\}{1,2})?\Z")
+"""The error of a call in OpenAI Agents, alone or in the data of the error."""
+_BY_GUARDRAIL = "refused by a guardrail"
 
 
 def agents_in(
@@ -335,6 +338,7 @@ def withhold_waiting(
     _doubt_last(records, [span.start_ns for span in spans if roles.get(id(span)) == "model"])
     lost = _withhold_ended(records, _waits_in(spans, roles, conversations))
     _withhold_interrupted(records, spans, tree)
+    _withhold_tripped(records, spans)
     unsure = [record for record in records if record.is_asked and _is_unsettled(record)]
     for record in unsure:
         record.withheld = ASKED_FOR  # it is no call that is known to be made
@@ -366,11 +370,17 @@ def _withhold_ended(records: Sequence[CallRecord], waits: Mapping[Any, Wait]) ->
     if not waits:
         return None
     ids = Counter([record.call_id for record in records if record.call_id])
+    unsure: CallRecord | None = None
     waiting = [record for record in records if record.is_open]
     for record in waiting:
         wait = waits.get(record.call_id) if record.call_id else None
         if wait is not None:
             _apply(wait, record, is_told_again=ids[record.call_id or ""] > 1)
+    for record in records:
+        wait = waits.get(record.call_id) if record.call_id and record.span is None else None
+        # A tool has a span where the call was approved, and the text of a refusal is the program's own.
+        if wait is not None and wait.reason == ASKED_FOR and not (record.is_open or record.withheld):
+            record.withheld, unsure = ASKED_FOR, unsure or record
     lost = [wait for call_id, wait in waits.items() if call_id not in ids]
     nameless = [
         record
@@ -382,7 +392,7 @@ def _withhold_ended(records: Sequence[CallRecord], waits: Mapping[Any, Wait]) ->
     for record, wait in zip(nameless, lost, strict=False) if len(nameless) <= len(lost) else ():
         _apply(wait, record)
     untold = [wait for wait in lost[len(nameless) :] if wait.has_gone_on]
-    return CallRecord(untold[0].name or "a tool") if untold else None
+    return CallRecord(untold[0].name or "a tool") if untold else unsure
 
 
 def _withhold_interrupted(records: Iterable[CallRecord], spans: Sequence[ReadSpan], tree: Tree) -> None:
@@ -404,6 +414,18 @@ def _withhold_interrupted(records: Iterable[CallRecord], spans: Sequence[ReadSpa
                 record.withheld = ASKED_FOR
             else:
                 record.is_asked = True
+
+
+def _withhold_tripped(records: Iterable[CallRecord], spans: Iterable[ReadSpan]) -> None:
+    """Withhold calls before which a guardrail of OpenAI Agents ended the run.
+
+    The span of a call whose tool ran another agent has the same error if a guardrail ended that agent.
+    """
+    tripped = [record for record in records if record.span and record.error and _TRIPPED.search(record.error)]
+    around = {span.parent_id for span in spans} if tripped else set()
+    for record in tripped:
+        if record.span and record.span.span_id not in around:
+            record.withheld = _BY_GUARDRAIL
 
 
 def _follows(other: Span, span: Span) -> bool:
@@ -453,16 +475,9 @@ _Found = tuple[Any, str, str, Any]
 
 
 def _deferred_in(output: Mapping[str, Any]) -> list[_Found]:
-    """Return the calls that wait, if an output is a `DeferredToolRequests`."""
-    if not {"calls", "approvals"} <= output.keys() <= {"calls", "approvals", "metadata"}:
-        return []
-    listed = [(ELSEWHERE, output["calls"]), (ASKED_FOR, output["approvals"])]
     return [
-        (call.get("tool_call_id"), reason, _text(call.get("tool_name")), _arguments(call.get("args")))
-        for reason, calls in listed
-        if isinstance(calls, list)
-        for call in calls
-        if isinstance(call, dict)
+        (call["tool_call_id"], reason, _text(call["tool_name"]), _arguments(call.get("args")))
+        for reason, call in deferred_in(output)
     ]
 
 
