@@ -31,6 +31,8 @@ WRAPPED: list[dict[str, Any]] = [
     {"error": "no such city"},
     {"result": "dry", "is_error": True},
     {"content": '{"sky": "dry"}', "additional_kwargs": {}},
+    {"graph": None, "update": {"messages": [MESSAGE]}, "resume": None, "goto": []},
+    {"return_value": "dry", "content": None, "metadata": None, "kind": "tool-return"},
     TEXT,
 ]
 """Objects in envelopes of frameworks; what is left of one that lost keys may be recognised, too."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from tests.walls import for_each
@@ -220,3 +221,54 @@ def test_the_first_attribute_that_says_something_has_the_arguments_and_the_outpu
 )
 def test_a_definition_of_a_tool_is_told_from_arguments(held: Any, is_schema: bool) -> None:
     assert _is_schema(held) is is_schema
+
+
+def test_arguments_that_openllmetry_could_not_parse_are_not_recorded() -> None:
+    assert record({**TOOL, ARGS: '{"_raw": "{\\"x\\": "}'}).args is NOTHING
+    assert record({**TOOL, ARGS: '{"_raw": "{}"}'}).args == {"_raw": "{}"}
+    assert record({**TOOL, ARGS: '{"_raw": 1}'}).args == {"_raw": 1}
+
+
+@for_each(
+    ("returned", "output"),
+    [
+        ('{"return_value": "paid", "content": ["more"], "metadata": null, "kind": "tool-return"}', "paid"),
+        ('{"return_value": {"n": 7}, "content": null, "kind": "tool-return"}', {"n": 7}),
+        ('{"return_value": "paid", "kind": "other"}', {"return_value": "paid", "kind": "other"}),
+        ('{"kind": "tool-return"}', {"kind": "tool-return"}),
+    ],
+)
+def test_the_value_that_a_tool_of_pydantic_ai_returns_is_its_output(returned: str, output: Any) -> None:
+    assert record({**TOOL, RESULT: returned}).output == output
+    assert record({"openinference.span.kind": "TOOL", "tool.name": "pay", "output.value": returned}).output == output
+
+
+TOLD = {"type": "tool", "content": "set", "tool_call_id": "1", "additional_kwargs": {}, "response_metadata": {}}
+
+
+@for_each(
+    ("update", "graph", "is_told"),
+    [
+        ({"messages": [TOLD], "name": "Ann"}, None, True),
+        ({"messages": [{"type": "tool", "data": TOLD}]}, None, True),
+        ({"messages": [TOLD, TOLD]}, None, False),
+        ({"name": "Ann"}, None, False),
+        ([], None, False),
+        ({"messages": [TOLD]}, "__parent__", False),
+    ],
+)
+def test_a_tool_that_returns_a_command_has_its_message_as_the_output(update: Any, graph: Any, is_told: bool) -> None:
+    command = {"graph": graph, "update": update, "resume": None, "goto": []}
+    tool = {"openinference.span.kind": "TOOL", "tool.name": "name", "output.value": json.dumps(command)}
+
+    assert record(tool).output == ("set" if is_told else command)
+
+
+def test_the_text_of_a_tool_of_an_mcp_server_is_the_output_in_spans_of_logfire_and_openllmetry() -> None:
+    text = '{"type": "text", "text": "3"}'
+    logfire = {"logfire.msg_template": "Function: {name}", "name": "add", "output": text}
+    traceloop = {"traceloop.span.kind": "tool", "gen_ai.tool.name": "add", RESULT: text}
+
+    assert record(logfire, scope="logfire.openai_agents").output == "3"
+    assert record(traceloop, scope="opentelemetry.instrumentation.openai_agents").output == "3"
+    assert record(logfire, scope="logfire").output == {"type": "text", "text": "3"}

@@ -51,6 +51,8 @@ _CALLBACK_WORDS = frozenset({"tags", "color", "name", "observation_prefix", "llm
 """Keys of the `kwargs` that LangChain's callback for the end of a tool gets in addition to the output."""
 _TOOL_RESULT = frozenset({"tool_kwargs", "tool_id", "tool_output", "return_direct"})
 """Fields of LlamaIndex's ToolCallResult, which names the tool as well."""
+_COMMAND = frozenset({"graph", "update", "resume", "goto"})
+"""Fields of LangGraph's `Command`."""
 _DUMPED = frozenset({"lc", "type", "id", "kwargs"})
 """Keys of an object that LangChain dumped."""
 _OF_MESSAGES = frozenset({"additional_kwargs", "response_metadata", "tool_call_id", "artifact"})
@@ -139,9 +141,11 @@ def haystack_question(value: Any, call: CallRecord, attributes: Mapping[str, Any
     return value.get("tool_params", NOTHING) if isinstance(value, dict) else value
 
 
-@_signed(*_SIGNS_OF_MESSAGE)
+@_signed("graph", *_SIGNS_OF_MESSAGE)
 def tool_message(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Unwrap LangChain's ToolMessage: dumped, constructed, flat, or as its `repr`; alone or under `output`."""
+    if value.__class__ is dict and value.keys() == _COMMAND:
+        return _in_command(value, call, attributes)
     if value == {} and call.span is not None and "langchain" in call.span.scope:
         return NOTHING  # LangChain's tools return a message, or an object under `output`
     if isinstance(value, dict) and value.keys() <= {"output", "kwargs"} and value:
@@ -157,6 +161,16 @@ def tool_message(value: Any, call: CallRecord, attributes: Mapping[str, Any]) ->
         call.failed = True
         call.error = call.error or _text(message.get("content"))
     return content_blocks(content, call, attributes)
+
+
+def _in_command(value: dict[str, Any], call: CallRecord, attributes: Mapping[str, Any]) -> Any:
+    """Return the only message in the `Command` by which a tool updates the state of its graph; it is for the model."""
+    if value["graph"] is not None or not isinstance(value["update"], dict):
+        return value
+    messages = value["update"].get("messages")
+    told = [_message_fields(each) for each in messages] if isinstance(messages, list) else []
+    results = [each for each in told if each is not None and "tool_call_id" in each]
+    return tool_message(results[0], call, attributes) if len(results) == 1 else value
 
 
 def _callback_output(value: dict[str, Any], call: CallRecord, attributes: Mapping[str, Any]) -> Any:
@@ -283,6 +297,13 @@ def openai_agents_output(value: Any, call: CallRecord, attributes: Mapping[str, 
     is_theirs = call.span is not None and call.span.scope.endswith("openai_agents")
     is_text = is_theirs and value.__class__ is dict and value.keys() == {"type", "text"} and _is_text_block(value)
     return outcome(value["text"]) if is_text else value
+
+
+@_signed("return_value")
+def pydantic_return(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
+    """Unwrap Pydantic AI's `ToolReturn`: the model gets its `return_value` as the result."""
+    is_theirs = value.__class__ is dict and value.get("kind") == "tool-return" and "return_value" in value
+    return outcome(value["return_value"]) if is_theirs else value
 
 
 @_signed()

@@ -35,6 +35,7 @@ from ._envelopes import (
     mcp_output,
     mcp_result,
     openai_agents_output,
+    pydantic_return,
     python_call,
     signs_of,
     smolagents_call,
@@ -147,7 +148,7 @@ GEN_AI = Convention(
         "output.value",
     ),
     failure=_STATUS,
-    unwrap_output=(adk_unmarked, tool_message, content_blocks, foreign_output),
+    unwrap_output=(adk_unmarked, pydantic_return, tool_message, content_blocks, foreign_output),
     setting=f"{_CAPTURE}=true, or the framework's own switch for sensitive data",
     dialect="gen_ai",
 )
@@ -185,7 +186,14 @@ OPENINFERENCE = Convention(
     output=("output.value", "gen_ai.tool.call.result"),
     failure=_STATUS,
     unwrap_args=(smolagents_call, llamaindex_call, dspy_call),
-    unwrap_output=(adk_unmarked, tool_message, llamaindex_output, openai_agents_output, content_blocks),
+    unwrap_output=(
+        adk_unmarked,
+        pydantic_return,
+        tool_message,
+        llamaindex_output,
+        openai_agents_output,
+        content_blocks,
+    ),
     setting="OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS unset",
     dialect="openinference",
 )
@@ -204,7 +212,7 @@ OPENLLMETRY = Convention(
     args=("gen_ai.tool.call.arguments", "traceloop.entity.input"),
     output=("gen_ai.tool.call.result", "traceloop.entity.output"),
     unwrap_args=(callback_input, mcp_input, python_call),
-    unwrap_output=(tool_message, llamaindex_output, mcp_output, content_blocks),
+    unwrap_output=(tool_message, llamaindex_output, mcp_output, openai_agents_output, content_blocks),
     setting="TRACELOOP_TRACE_CONTENT=true",
 )
 
@@ -381,7 +389,7 @@ CONVENTIONS = (
         args=("input",),
         output=("output",),
         message=("error",),
-        unwrap_output=(logfire_output,),
+        unwrap_output=(logfire_output, openai_agents_output),
     ),
     msgspec.structs.replace(GEN_AI, name="pydantic-ai", marks=(("tool_arguments", None), ("gen_ai.tool.name", None))),
     Convention(

@@ -48,6 +48,10 @@ INVALID = "INVALID_JSON"
 """The only key of the object that Pydantic AI records instead of arguments that it could not parse."""
 
 
+RAW = "_raw"
+"""The only key of the object that OpenLLMetry records instead of arguments of OpenAI Agents that it could not parse."""
+
+
 class UnparsableError(ValueError):
     """Recorded arguments are a string that is neither JSON nor a Python literal."""
 
@@ -66,9 +70,19 @@ def arguments(value: Any, limits: Limits = DEFAULT_LIMITS) -> Any:
             value = _decode(value) if small else decode_text(value, limits)
         except (msgspec.DecodeError, UnicodeError, InputError):
             value = _decoded_slowly(value, limits)
-    if value.__class__ is dict and len(value) == 1 and INVALID in value:
-        raise UnparsableError(f"{INVALID}: arguments that are not JSON")
+    if value.__class__ is dict and len(value) == 1 and (INVALID in value or _is_raw(value.get(RAW))):
+        raise UnparsableError("a string, which is not JSON, in place of the arguments")
     return value
+
+
+def _is_raw(text: Any) -> bool:
+    if text.__class__ is not str:
+        return False
+    try:
+        _decode(text)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return True
+    return False
 
 
 def outcome(value: Any, limits: Limits = DEFAULT_LIMITS, encoded: bool = False, keeps_quotes: bool = False) -> Any:
