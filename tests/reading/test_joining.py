@@ -406,6 +406,17 @@ def test_a_tool_that_was_tried_again_gives_the_model_the_result_of_its_last_atte
     assert {(each.turn, each.group) for each in trajectory.calls} == {(0, "turn-1")}
 
 
+def test_two_tries_under_one_id_are_one_call_also_where_the_request_has_no_id() -> None:
+    request_of_model = asked(("", "t", {"a": 1}))
+    tries = [executed(number, "t", "c1", '{"a": 1}') for number in (2, 3)]
+
+    trajectory = read_one(
+        chat(1, [], request_of_model), *tries, chat(9, [*request_of_model, *answered(("", "fine"))], [])
+    )
+
+    assert [(each.output, each.group) for each in trajectory.calls] == [(None, "turn-1"), ("fine", "turn-1")]
+
+
 def test_the_same_request_without_an_id_is_one_however_often_it_is_repeated() -> None:
     def question(*names: str) -> list[dict[str, Any]]:
         parts = [{"type": "tool_call", "name": name, "arguments": {}} for name in names]

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from copy import copy
 from itertools import groupby
-from operator import lt
+from operator import attrgetter, lt
 from typing import Any
 
 from rightcall.reading.conventions import ELSEWHERE, WRAPPED_IN_MESSAGES
@@ -25,6 +25,7 @@ from rightcall.reading.spans import (
 from ._span_tree import Tree
 
 _MCP = "mcp"
+_id_of = attrgetter("call_id")
 _MOST_CANDIDATES = 64  # concurrent calls of one name that are compared, so that n of them do not take n² steps
 
 
@@ -171,26 +172,20 @@ def join(records: list[CallRecord], requests: Requests) -> list[CallRecord]:
 
 
 def _surplus_attempts(records: list[CallRecord], requests: list[CallRecord]) -> set[int]:
-    """Return the attempts that failed, by `id()`, as far as there are more calls of some arguments than requests."""
-    if not any([record.failed for record in records]):
+    """Return the attempts, by `id()`, as far as there are more calls of some arguments than requests."""
+    if not requests or not any([record.failed or record.call_id for record in records]):
         return set()
     more = Counter([_name_args(record, None) for record in records])
     more.subtract([_name_args(request, None) for request in requests])
-    later: dict[Hashable, CallRecord] = {}
-    attempts = []
-    for record in reversed(records):
-        next_one = later.get(_tool_args(record))
-        attempts += [record] if next_one is not None and _is_tried_again(record, next_one) else []
-        later[_tool_args(record)] = record
     found: set[int] = set()
-    for record in reversed(attempts):
+    for record in _attempts(records, _tool_args):
         more[key := _name_args(record, None)] -= 1
         found.update([id(record)] if more[key] >= 0 else ())
     return found
 
 
 def _without_attempts(records: list[CallRecord], left: list[CallRecord]) -> list[CallRecord]:
-    """Return those without a request that are no failed attempt of a later call; attempts get its turn and group."""
+    """Return those without a request that are not attempts of a later call; attempts get its turn and group."""
     called: dict[Hashable, list[CallRecord]] = {}
     unpaired = set(map(id, left))
     for record in records if left else ():
@@ -206,11 +201,30 @@ def _without_attempts(records: list[CallRecord], left: list[CallRecord]) -> list
     return others
 
 
+def _attempts(records: list[CallRecord], key: Callable[[CallRecord], Hashable]) -> list[CallRecord]:
+    """Return the calls whose next call with the same key is the next attempt, in the order of `records`."""
+    later: dict[Hashable, CallRecord] = {}
+    found = []
+    for record in reversed(records):
+        own = key(record)
+        next_one, later[own] = later.get(own), record
+        if next_one is not None and _is_tried_again(record, next_one):
+            found.append(record)
+    return found[::-1]
+
+
 def _is_tried_again(record: CallRecord, later: CallRecord) -> bool:
-    """Whether a call failed, and another one with the same arguments may be the next attempt."""
+    """Whether another call of the same tool, or of the same id, began as the next attempt when a call was over.
+
+    What a framework runs again has the id of the first attempt, whatever came of that. Without this id, only a call
+    that failed is tried again.
+    """
     begun = _start(later)
-    is_after = begun is not None and record.span is not None and 0 < end_of_call(record) <= begun
-    return is_after and record.failed and record.agent == later.agent and not have_different_ids(record, later)
+    if begun is None or not 0 < end_of_call(record) <= begun:
+        return False
+    if record.call_id and record.call_id == later.call_id:
+        return True
+    return record.failed and record.agent == later.agent and not have_different_ids(record, later)
 
 
 def _tool_args(record: CallRecord) -> Hashable:
@@ -221,7 +235,7 @@ def _join_by_id(records: list[CallRecord], requests: Requests) -> list[CallRecor
     """Join records with the requests that have their ids, and return the other records."""
     left = []
     counts = Counter([record.call_id for record in records])
-    tried_again = _tried_again(records)
+    tried_again = set(map(id, _attempts([record for record in records if record.call_id], _id_of)))
     for record in records:
         request = requests.with_id(record.call_id, record.name) if record.call_id else None
         if request is None or request.joined or requests.is_past(request):
@@ -237,20 +251,6 @@ def _join_by_id(records: list[CallRecord], requests: Requests) -> list[CallRecor
         else:
             left.append(record)
     return left
-
-
-def _tried_again(records: list[CallRecord]) -> set[int]:
-    """Return the calls, by `id()`, that were over when the next one with their id began; `records` are in order."""
-    last: dict[str, CallRecord] = {}
-    found: set[int] = set()
-    for record in records:
-        if not record.call_id:
-            continue
-        before, last[record.call_id] = last.get(record.call_id), record
-        start = record.span.start_ns if record.span else None
-        if before is not None and start is not None and 0 < end_of_call(before) <= start:
-            found.add(id(before))
-    return found
 
 
 def _without_result(request: CallRecord) -> CallRecord:
