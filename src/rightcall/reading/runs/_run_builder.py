@@ -121,6 +121,7 @@ class RunBuilder:
             self._not_understood.note_silence([said.log for said in self._all_logs()])
         group_by_time(calls)
         calls, asked = self._without_lost(calls, asked, spans)
+        self._note_missing(calls)
         tool_data = metadata["tool_data"] = self._tool_data(bool(records), bool(unseen))
         is_recorded = tool_data != "none" and self._shows_all_turns(turns, tool_data, spans)
         self._note_in_metadata(metadata, records)
@@ -339,28 +340,27 @@ class RunBuilder:
     def _without_lost(
         self, calls: list[CallRecord], asked: list[tuple[Any, Any]], spans: list[ReadSpan]
     ) -> tuple[list[CallRecord], list[tuple[Any, Any]]]:
-        """Return calls, questions and answers without what was cut off or replaced, and warn of what is missing.
+        """Return calls, questions and answers without what was cut off or replaced.
 
         A log of messages holds what a tool returned, whole.
         """
-        if spans or self.logs:
-            others = [record for record in calls if not self._is_own(record)]
-            texts = [*[record.output for record in others], *[returned for _, returned in asked]]
-            usual = _NO_LENGTHS if self._tools_are_seen else USUAL_LIMITS
-            cut_at = [record.cut_at for record in others if record.cut_at]
-            cut = cut_lengths(texts, [span.attributes for span in spans], cut_at, usual)
-            for record in others:
-                self._forget_lost(record, cut)
-            asked = [
-                (self._unless_cut("a question", given, cut), self._unless_cut("an answer", returned, cut))
-                for given, returned in asked
-            ]
-            unnamed = [record for record in others if len(record.name) in cut]
-            name = unnamed[0].name if unnamed else ""
-            self._not_understood.note(f"a call of a tool whose name may go on after {name!r}" if unnamed else "")
-            calls = [record for record in calls if record not in unnamed] if unnamed else calls
-        self._note_missing(calls)
-        return calls, asked
+        if not spans and not self.logs:
+            return calls, asked
+        exported = [record for record in calls if not self._is_own(record)]
+        told = [*[record.output for record in exported], *[returned for _, returned in asked]]
+        usual = _NO_LENGTHS if self._tools_are_seen else USUAL_LIMITS
+        cut_at = [record.cut_at for record in exported if record.cut_at]
+        cut = cut_lengths(told, [span.attributes for span in spans], cut_at, usual)
+        for record in exported:
+            self._forget_lost(record, cut)
+        asked = [
+            (
+                self._unless_cut("a question", given, _ends_at(cut, given) or is_cut(given)),
+                self._unless_cut("an answer", returned, _ends_at(cut, returned)),
+            )
+            for given, returned in asked
+        ]
+        return self._without_cut_names(calls, cut) if cut else calls, asked
 
     def _is_own(self, record: CallRecord) -> bool:
         """Whether Rightcall itself recorded a call just now, in a span of its own: nothing cut that off."""
@@ -369,22 +369,29 @@ class RunBuilder:
     def _forget_lost(self, record: CallRecord, cut: frozenset[int]) -> None:
         """Forget the output, agent and error of a call if they were replaced, or end where texts were cut off."""
         output = record.output
-        if output.__class__ is str and (len(output) in cut or is_cut(output)):
+        if _ends_at(cut, output):
             record.output, record.has_lost = NOTHING, True
             self._warnings.add("outputs", f"the output of a call of {record.name[:80]} {_CUT}")
         elif is_replaced(output):
             record.output = NOTHING
-        if record.agent is not None and len(record.agent) in cut:
+        if _ends_at(cut, record.agent):
             record.agent = None
         if record.error is not None and is_cut(record.error):
             record.error = None
 
-    def _unless_cut(self, what: str, told: Any, cut: frozenset[int]) -> Any:
-        """Return a question or an answer; None if it ends where texts were cut off."""
-        if told.__class__ is not str or not (len(told) in cut or is_cut(told)):
+    def _unless_cut(self, what: str, told: Any, was_cut: bool) -> Any:
+        """Return a question or an answer; None, with a warning, if it was cut off."""
+        if not was_cut:
             return told
         self._warnings.add("outputs", f"{what} {_CUT}")
         return None
+
+    def _without_cut_names(self, calls: list[CallRecord], cut: frozenset[int]) -> list[CallRecord]:
+        """Return the calls of tools whose names are whole, and note one that may go on."""
+        unnamed = [record for record in calls if _ends_at(cut, record.name) and not self._is_own(record)]
+        if unnamed:
+            self._not_understood.note(f"a call of a tool whose name may go on after {unnamed[0].name!r}")
+        return [record for record in calls if record not in unnamed]
 
     def _note_missing(self, calls: list[CallRecord]) -> None:
         """Warn of times, arguments and outputs that were not recorded."""
@@ -429,6 +436,11 @@ def _in_doubt(spans: list[ReadSpan], doubtful: list[CallRecord]) -> frozenset[in
     """Return the spans, by `id()`, that may be calls."""
     held = [record.span for record in doubtful if record.span]
     return frozenset(map(id, [*held, *[span for span in spans if span.call and not span.kind]]))
+
+
+def _ends_at(cut: frozenset[int], text: Any) -> bool:
+    """Whether a value is a string that ends where strings were cut off."""
+    return text.__class__ is str and len(text) in cut
 
 
 def _conventions_of(calls: list[CallRecord], log: Log) -> dict[str, None]:
