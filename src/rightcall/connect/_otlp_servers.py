@@ -16,7 +16,7 @@ import msgspec
 
 from rightcall._lazy import lazy_pattern
 from rightcall.errors import InputError, TraceServerError, nearest
-from rightcall.version import __version__
+from rightcall.version import SCOPE, __version__
 
 from ._address import Query
 from ._servers import Mark
@@ -310,7 +310,7 @@ class OtlpLogs:
     def push(self, marks: Sequence[Mark]) -> None:
         """Send a record for each verdict, with its id as an attribute. Raises `TraceServerError`."""
         for some in batches(marks, _RECORDS):
-            scope = {"name": "rightcall", "version": __version__}
+            scope = {"name": SCOPE, "version": __version__}
             logs = {"scope": scope, "logRecords": [_record(mark) for mark in some]}
             resource = {"attributes": _record_attributes({"service.name": "rightcall"})}
             self._web.send("POST", "/v1/logs", {"resourceLogs": [{"resource": resource, "scopeLogs": [logs]}]})

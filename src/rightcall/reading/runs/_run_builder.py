@@ -21,6 +21,7 @@ from rightcall.reading.spans import (
     is_replaced,
 )
 from rightcall.values.trajectory import NOT_UNDERSTOOD, NOT_UNDERSTOOD_NOTE, Message, ToolCall, Trajectory
+from rightcall.version import SCOPE
 
 from ._calls import group_by_time, join, may_be_seen_twice, ordered, part_siblings, unsettled, without_duplicates
 from ._conversations import Conversations, first_in_other_turn, stop_in_log
@@ -46,7 +47,6 @@ _NO_LENGTHS: frozenset[int] = frozenset()
 _KEPT = Kept()
 _PARENT = frozenset({"parent_id"})
 _INTERNAL = frozenset({"internal"})
-_OWN_SCOPE = "rightcall"
 _CUT = "was cut off, or ends where others were; it counts as not recorded"
 _UNREADABLE = "are not an object, neither as JSON nor as a Python literal; they count as not recorded"
 
@@ -364,7 +364,7 @@ class RunBuilder:
 
     def _is_own(self, record: CallRecord) -> bool:
         """Whether Rightcall itself recorded a call just now, in a span of its own: nothing cut that off."""
-        return self._tools_are_seen and record.span is not None and record.span.scope == _OWN_SCOPE
+        return self._tools_are_seen and record.span is not None and record.span.scope == SCOPE
 
     def _forget_lost(self, record: CallRecord, cut: frozenset[int]) -> None:
         """Forget the output, agent and error of a call if they were replaced, or end where texts were cut off."""

@@ -8,6 +8,8 @@ from typing import Any, Literal
 from opentelemetry import context, trace
 from opentelemetry.trace import Status, StatusCode
 
+from rightcall.version import SCOPE
+
 from ._capture import current
 
 _LONGEST_TEXT = 10_000
@@ -70,7 +72,7 @@ def _tracer(kind: _Kind, provider: Any) -> Any:
     """Return our tracer of a provider, cached: `get_tracer` costs as much as a span."""
     known = _tracers.get(kind)
     if known is None or known[0] is not provider:
-        tracer = provider.get_tracer("rightcall")
+        tracer = provider.get_tracer(SCOPE)
         if kind == "captured":
             from ._telemetry import without_limits
 
