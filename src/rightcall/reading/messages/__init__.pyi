@@ -6,6 +6,7 @@ from ._framework_states import (
     answer_in as answer_in,
     given_in as given_in,
     question_in as question_in,
+    results_in_state as results_in_state,
     returned_in as returned_in,
 )
 from ._log import Log as Log, refused as refused

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from rightcall._lazy import lazy_pattern
 from rightcall.errors import InputError
 from rightcall.reading.conventions import ASKED_FOR, REFUSED, REFUSED_BY_USER
-from rightcall.reading.spans import NOTHING, outcome
+from rightcall.reading.spans import NOTHING, CallRecord, object_in, outcome
 from rightcall.values.decoding import decode_text
 
 from ._acting_text import is_step
@@ -59,6 +59,8 @@ _CONTENTS = frozenset({"content", "parts", "contents", "blocks", "tool_calls"})
 _TASKS = frozenset({"stream", "reset", "cancellation_token"})
 """Keys beside the `task` of smolagents and AutoGen."""
 _STATES = ("values", "channel_values")
+_RETURNED = ("output.value", "traceloop.entity.output", "langfuse.observation.output", "gen_ai.completion")
+"""Where OpenInference, OpenLLMetry, Langfuse and LangSmith keep the state that a graph returned."""
 _MODES = frozenset({"values", "updates", "messages", "debug", "metadata", "end"})
 """Modes of a stream's events: states, updates, and others that only repeat those."""
 
@@ -453,6 +455,18 @@ def _note_on_removed(told: Iterable[list[Any]], kept: list[Any]) -> str:
 
 OPEN = "calls that were open when the graph was interrupted"
 """The note on calls without a result in an interrupted graph: not understood, unless spans show how they ended."""
+
+
+def results_in_state(attributes: Mapping[str, Any], call_ids: Iterable[str]) -> list[CallRecord]:
+    """Return the results in the state that a graph returned in a span, if any of them is of one of these calls."""
+    names = attributes.keys()
+    for held in [attributes.get(key) for key in _RETURNED if key in names]:
+        if isinstance(held, str) and '"messages"' in held and any([call_id in held for call_id in call_ids]):
+            state = object_in(held)
+            messages = object_in(state.get("outputs", state)).get("messages")
+            told = exchanges_of(messages) if isinstance(messages, list) else []
+            return [result for each in told for result in each.results]
+    return []
 
 
 def interrupted(document: Mapping[str, Any], messages: list[Any], nested: str) -> tuple[list[Any], str]:

@@ -18,13 +18,13 @@ from rightcall.reading.messages import (
     Requests,
     SpanMessages,
     answer_in,
-    exchanges_of,
     message_attributes,
     question_in,
+    results_in_state,
     stopped_to_call,
     told_by_task,
 )
-from rightcall.reading.spans import CallRecord, LogRecord, is_incomplete, object_in
+from rightcall.reading.spans import CallRecord, LogRecord, is_incomplete
 
 from ._input_output import has_answer
 from ._notes import NotUnderstood
@@ -83,7 +83,7 @@ class Conversations:
         ]
         waiting = {record.call_id or "": record for record in open_ones}
         for span in self._spans if waiting else ():
-            for result in () if span.kind.__class__ is CallShape else _results_in_state(span, waiting):
+            for result in () if span.kind.__class__ is CallShape else results_in_state(span.attributes, waiting):
                 request = waiting.get(result.call_id or "")
                 if request is not None and request.is_open:
                     request.output, request.failed, request.error = result.output, result.failed, result.error
@@ -204,23 +204,6 @@ def _asks_again(said: Conversation, other: Conversation) -> bool:
         return False
     pairs = zip(said.input, other.input, strict=False)
     return len(said.input) == len(other.input) and all([one is two or one.message == two.message for one, two in pairs])
-
-
-_STATES = ("output.value", "traceloop.entity.output", "langfuse.observation.output", "gen_ai.completion")
-"""Where OpenInference, OpenLLMetry, Langfuse and LangSmith keep the state that a graph returned."""
-
-
-def _results_in_state(span: ReadSpan, call_ids: Iterable[str]) -> list[CallRecord]:
-    """Return the results in the state that a graph returned, if any of them is of one of these calls."""
-    names = span.attributes.keys()
-    for held in [span.attributes.get(key) for key in _STATES if key in names]:
-        if isinstance(held, str) and '"messages"' in held and any([call_id in held for call_id in call_ids]):
-            state = object_in(held)
-            messages = object_in(state.get("outputs", state)).get("messages")
-            return (
-                [each for said in exchanges_of(messages) for each in said.results] if isinstance(messages, list) else []
-            )
-    return []
 
 
 def _is_unanswered(talks: Iterable[_Talk]) -> bool:
