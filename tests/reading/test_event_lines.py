@@ -9,23 +9,23 @@ from tests.walls import for_each
 
 from rightcall.reading.messages import (
     _agent_results as results,
-    _coding_agents as codex,
+    _coding_agents as agents,
     _conversation_lists as lists,
     _event_lines as lines,
 )
 from rightcall.reading.messages._coding_agents import (
-    _of_sdk,
-    evaluation_logs,
-    is_chat,
-    is_chat_line,
-    is_evaluation,
-    is_openhands,
-    is_prompt_line,
-    is_stream_event,
-    line_logs,
+    _of_openhands_sdk,
+    gemini_event_logs,
+    gemini_line_logs,
+    gemini_prompt_logs,
+    is_gemini_chat,
+    is_gemini_event,
+    is_gemini_line,
+    is_gemini_prompt,
+    is_openhands_evaluation,
+    is_openhands_event,
+    openhands_evaluation_logs,
     openhands_logs,
-    prompt_logs,
-    stream_logs,
 )
 from rightcall.reading.messages._conversation_lists import (
     atif_logs,
@@ -89,33 +89,33 @@ def observed(kind: str, **held: Any) -> dict[str, Any]:
 
 
 LINES: list[tuple[Callable[[list[Any]], list[Log]], Any, list[Any]]] = [
-    (codex.copilot_logs, copilot("user.message", content="Go."), [("user", "Go.")]),
-    (codex.copilot_logs, copilot("assistant.message", content="Gone."), [("assistant", "Gone.")]),
-    (codex.copilot_logs, copilot("assistant.message", content=""), []),
+    (agents.copilot_logs, copilot("user.message", content="Go."), [("user", "Go.")]),
+    (agents.copilot_logs, copilot("assistant.message", content="Gone."), [("assistant", "Gone.")]),
+    (agents.copilot_logs, copilot("assistant.message", content=""), []),
     (
-        codex.copilot_logs,
+        agents.copilot_logs,
         copilot("tool.execution_start", toolCallId="1", toolName="look", arguments={"x": 1}),
         [("call", "1", "look", {"x": 1})],
     ),
     (
-        codex.copilot_logs,
+        agents.copilot_logs,
         copilot("tool.execution_complete", toolCallId="1", result={"content": "ok"}, success=True),
         [("result", "1", "ok")],
     ),
     (
-        codex.copilot_logs,
+        agents.copilot_logs,
         copilot("tool.execution_complete", toolCallId="1", result={"detailedContent": "ok"}),
         [("result", "1", "ok")],
     ),
     (
-        codex.copilot_logs,
+        agents.copilot_logs,
         copilot("tool.execution_complete", toolCallId="1", error={"message": "no"}, success=False),
         [("error", "1", "no")],
     ),
-    (codex.copilot_logs, copilot("hook.start"), []),
-    (codex.copilot_logs, copilot("odd"), [copilot("odd")]),
-    (codex.copilot_logs, {"type": "user.message"}, [{"type": "user.message"}]),
-    (codex.copilot_logs, 3, [3]),
+    (agents.copilot_logs, copilot("hook.start"), []),
+    (agents.copilot_logs, copilot("odd"), [copilot("odd")]),
+    (agents.copilot_logs, {"type": "user.message"}, [{"type": "user.message"}]),
+    (agents.copilot_logs, 3, [3]),
     (
         lines.cursor_logs,
         cursor({"lookToolCall": {"args": {"x": 1}, "result": {"success": "ok"}}}),
@@ -303,15 +303,15 @@ def test_a_call_that_a_model_of_inspect_asked_for_is_answered_by_its_tool() -> N
     ],
 )
 def test_lines_name_their_session(held: list[Any], session: str | None) -> None:
-    assert codex.copilot_logs(held)[0].id == session
+    assert agents.copilot_logs(held)[0].id == session
 
 
 @for_each(
     ("known", "line", "is_known"),
     [
-        (codex.is_copilot_event, copilot("tool.execution_start"), True),
-        (codex.is_copilot_event, copilot("user.message"), False),
-        (codex.is_copilot_event, {"type": "tool.execution_start"}, False),
+        (agents.is_copilot_event, copilot("tool.execution_start"), True),
+        (agents.is_copilot_event, copilot("user.message"), False),
+        (agents.is_copilot_event, {"type": "tool.execution_start"}, False),
         (lines.is_cursor_event, cursor({}), True),
         (lines.is_cursor_event, cursor({}, "odd"), False),
         (lines.is_cursor_event, {**cursor({}), "type": "odd"}, False),
@@ -333,18 +333,22 @@ def test_lines_name_their_session(held: list[Any], session: str | None) -> None:
         (lines.is_bedrock_trace, {"trace": {"failureTrace": {}}}, True),
         (lines.is_bedrock_trace, {"trace": {"odd": {}}}, False),
         (lines.is_bedrock_trace, {"trace": {"failureTrace": 3}}, False),
-        (is_openhands, {"source": "agent", "kind": "ActionEvent"}, True),
-        (is_openhands, {"source": "odd", "kind": "ActionEvent"}, False),
-        (is_openhands, {"source": "agent", "kind": "odd"}, False),
-        (is_openhands, {"source": "user", "action": "run", "args": {}}, True),
-        (is_openhands, {"source": "user", "observation": "run", "extras": {}}, True),
-        (is_openhands, {"source": "user", "observation": "run", "timestamp": 1}, True),
-        (is_openhands, {"source": "user", "observation": "run"}, False),
-        (is_openhands, {"source": "user", "args": {}}, False),
-        (is_evaluation, {"instance_id": "1", "history": [[{"source": "agent", "kind": "ActionEvent"}]]}, True),
-        (is_evaluation, {"instance_id": "1", "history": [ODD]}, False),
-        (is_evaluation, {"history": [{"source": "agent", "kind": "ActionEvent"}]}, False),
-        (is_evaluation, {"instance_id": "1", "history": {}}, False),
+        (is_openhands_event, {"source": "agent", "kind": "ActionEvent"}, True),
+        (is_openhands_event, {"source": "odd", "kind": "ActionEvent"}, False),
+        (is_openhands_event, {"source": "agent", "kind": "odd"}, False),
+        (is_openhands_event, {"source": "user", "action": "run", "args": {}}, True),
+        (is_openhands_event, {"source": "user", "observation": "run", "extras": {}}, True),
+        (is_openhands_event, {"source": "user", "observation": "run", "timestamp": 1}, True),
+        (is_openhands_event, {"source": "user", "observation": "run"}, False),
+        (is_openhands_event, {"source": "user", "args": {}}, False),
+        (
+            is_openhands_evaluation,
+            {"instance_id": "1", "history": [[{"source": "agent", "kind": "ActionEvent"}]]},
+            True,
+        ),
+        (is_openhands_evaluation, {"instance_id": "1", "history": [ODD]}, False),
+        (is_openhands_evaluation, {"history": [{"source": "agent", "kind": "ActionEvent"}]}, False),
+        (is_openhands_evaluation, {"instance_id": "1", "history": {}}, False),
         (lists.is_run_steps, {"data": [ODD, {"object": "thread.run.step"}]}, True),
         (lists.is_run_steps, {"data": [ODD]}, False),
         (lists.is_batch_answer, {"custom_id": "1", "response": {"body": {}}}, True),
@@ -556,7 +560,7 @@ def test_the_action_of_a_step_is_opened_where_langchain_dumped_it(action: dict[s
     ],
 )
 def test_an_event_of_openhands_holds_a_message_where_it_says_so(event: dict[str, Any], found: list[Any]) -> None:
-    assert [short(each) for each in _of_sdk(event, event["kind"])] == found
+    assert [short(each) for each in _of_openhands_sdk(event, event["kind"])] == found
 
 
 def test_results_of_one_turn_of_sharegpt_are_read_if_there_are_as_many_calls() -> None:
@@ -694,7 +698,7 @@ def test_events_of_openhands_are_read_message_by_message() -> None:
     assert sdk("UserRejectObservation", rejection_reason="no") == [("refused", "1", "no")]
     assert sdk("PauseEvent") == []
     assert len(sdk("OddEvent")) == 1
-    [log] = evaluation_logs({"instance_id": "7", "history": [[{"source": "user", "action": "message"}, ODD]]})
+    [log] = openhands_evaluation_logs({"instance_id": "7", "history": [[{"source": "user", "action": "message"}, ODD]]})
     assert (log.id, log.messages[1]) == ("7", ODD)
 
 
@@ -775,167 +779,171 @@ RAN = ("call", "1", "command_execution", {"command": "ls"})
 @for_each(
     ("read", "line", "messages"),
     [
-        (codex.session_logs, {"type": "turn_context", "payload": {}}, []),
-        (codex.session_logs, ODD, [ODD]),
-        (codex.session_logs, 3, [3]),
-        (codex.session_logs, item(type="compaction"), []),
-        (codex.session_logs, item(type="odd"), [{"type": "odd"}]),
-        (codex.session_logs, {"type": "response_item"}, [{"type": "response_item"}]),
+        (agents.codex_logs, {"type": "turn_context", "payload": {}}, []),
+        (agents.codex_logs, ODD, [ODD]),
+        (agents.codex_logs, 3, [3]),
+        (agents.codex_logs, item(type="compaction"), []),
+        (agents.codex_logs, item(type="odd"), [{"type": "odd"}]),
+        (agents.codex_logs, {"type": "response_item"}, [{"type": "response_item"}]),
         (
-            codex.session_logs,
+            agents.codex_logs,
             item(type="local_shell_call", call_id="1", action={"type": "exec", "command": ["ls"], "env": None}),
             [("call", "1", "local_shell", {"command": ["ls"]})],
         ),
         (
-            codex.session_logs,
+            agents.codex_logs,
             item(type="local_shell_call", id="2", action={}),
             [("call", "2", "local_shell", {})],
         ),
         (
-            codex.session_logs,
+            agents.codex_logs,
             item(type="web_search_call", id="1", call_id="2", action={"type": "search", "query": "a"}),
             [("call", "1", "web_search", {"query": "a"})],
         ),
         (
-            codex.session_logs,
+            agents.codex_logs,
             item(type="tool_search_call", call_id="2", arguments={"query": "a", "n": None}),
             [("call", "2", "tool_search", {"query": "a"})],
         ),
         (
-            codex.session_logs,
+            agents.codex_logs,
             item(type="web_search_call", id="1"),
             [{"type": "web_search_call", "id": "1"}],
         ),
         (
-            codex.session_logs,
+            agents.codex_logs,
             item(type="custom_tool_call", call_id="1", name="patch", input="x"),
             [("call", "1", "patch", {"input": "x"})],
         ),
-        (codex.session_logs, item(type="function_call_output", call_id="1", output="ok"), [("result", "1", "ok")]),
+        (agents.codex_logs, item(type="function_call_output", call_id="1", output="ok"), [("result", "1", "ok")]),
         (
-            codex.session_logs,
+            agents.codex_logs,
             item(type="custom_tool_call_output", call_id="1", output="Exit code: 2\nno"),
             [("failed", "1", "Exit code: 2\nno")],
         ),
         (
-            codex.session_logs,
+            agents.codex_logs,
             item(type="function_call_output", call_id="1", output="Process exited with code 0"),
             [("result", "1", "Process exited with code 0")],
         ),
         (
-            codex.session_logs,
+            agents.codex_logs,
             item(type="function_call_output", call_id="1", output='{"output":"no","metadata":{"exit_code":1}}'),
             [("failed", "1", '{"output":"no","metadata":{"exit_code":1}}')],
         ),
         (
-            codex.session_logs,
+            agents.codex_logs,
             item(type="function_call_output", call_id="1", output={"content": "no", "success": False}),
             [("failed", "1", "no")],
         ),
         (
-            codex.session_logs,
+            agents.codex_logs,
             item(type="function_call_output", call_id="1", output={"content": "ok", "success": True}),
             [("result", "1", "ok")],
         ),
-        (codex.session_logs, event(type="x"), []),
-        (codex.session_logs, event(type="x", call_id="1"), [{"type": "x", "call_id": "1"}]),
-        (codex.session_logs, event(type="x", call_id="1", source="user_shell"), []),
-        (codex.event_logs, {"type": "thread.started", "thread_id": "t"}, []),
-        (codex.event_logs, {"type": "turn.started"}, []),
-        (codex.event_logs, {"type": "error"}, []),
-        (codex.event_logs, ODD, [ODD]),
-        (codex.event_logs, done(type="agent_message", text="Gone."), [("assistant", "Gone.")]),
-        (codex.event_logs, done(item_type="assistant_message", text="Gone."), [("assistant", "Gone.")]),
-        (codex.event_logs, done(type="reasoning"), []),
-        (codex.event_logs, done(), [{"tool_calls": [{"id": "1"}]}]),
-        (codex.event_logs, done(type="odd"), [{"id": "1", "type": "odd"}]),
-        (codex.event_logs, {"type": "item.started", "item": ODD}, [{"tool_calls": [ODD]}]),
+        (agents.codex_logs, event(type="x"), []),
+        (agents.codex_logs, event(type="x", call_id="1"), [{"type": "x", "call_id": "1"}]),
+        (agents.codex_logs, event(type="x", call_id="1", source="user_shell"), []),
+        (agents.codex_event_logs, {"type": "thread.started", "thread_id": "t"}, []),
+        (agents.codex_event_logs, {"type": "turn.started"}, []),
+        (agents.codex_event_logs, {"type": "error"}, []),
+        (agents.codex_event_logs, ODD, [ODD]),
+        (agents.codex_event_logs, done(type="agent_message", text="Gone."), [("assistant", "Gone.")]),
+        (agents.codex_event_logs, done(item_type="assistant_message", text="Gone."), [("assistant", "Gone.")]),
+        (agents.codex_event_logs, done(type="reasoning"), []),
+        (agents.codex_event_logs, done(), [{"tool_calls": [{"id": "1"}]}]),
+        (agents.codex_event_logs, done(type="odd"), [{"id": "1", "type": "odd"}]),
+        (agents.codex_event_logs, {"type": "item.started", "item": ODD}, [{"tool_calls": [ODD]}]),
         (
-            codex.event_logs,
+            agents.codex_event_logs,
             done(type="command_execution", command="ls", aggregated_output="ok"),
             [RAN, ("result", "1", "ok")],
         ),
         (
-            codex.event_logs,
+            agents.codex_event_logs,
             done(type="command_execution", command="ls", aggregated_output="no", status="failed"),
             [RAN, ("failed", "1", "no")],
         ),
         (
-            codex.event_logs,
+            agents.codex_event_logs,
             done(type="command_execution", command="ls", error={"message": "why"}),
             [RAN, ("error", "1", "why")],
         ),
-        (codex.event_logs, done(type="command_execution", command="ls", status="in_progress"), [RAN]),
+        (agents.codex_event_logs, done(type="command_execution", command="ls", status="in_progress"), [RAN]),
         (
-            codex.event_logs,
+            agents.codex_event_logs,
             done(type="command_execution", command="ls", status="declined"),
             [RAN, ("refused", "1", "declined")],
         ),
-        (codex.event_logs, done(type="command_execution"), [{"id": "1", "type": "command_execution"}]),
+        (agents.codex_event_logs, done(type="command_execution"), [{"id": "1", "type": "command_execution"}]),
         (
-            codex.event_logs,
+            agents.codex_event_logs,
             done(type="file_change", changes=[]),
             [("call", "1", "file_change", {"changes": []}), ("result", "1", None)],
         ),
         (
-            codex.event_logs,
+            agents.codex_event_logs,
             done(type="web_search", query="a"),
             [("call", "1", "web_search", {"query": "a"}), ("result", "1", None)],
         ),
         (
-            codex.event_logs,
+            agents.codex_event_logs,
             done(type="mcp_tool_call", tool="look", arguments={}, result={"content": "ok"}),
             [("call", "1", "look", {}), ("result", "1", "ok")],
         ),
         (
-            codex.event_logs,
+            agents.codex_event_logs,
             done(type="collab_tool_call", tool="spawn", prompt="Go.", agents_states={}),
             [("call", "1", "spawn", {"prompt": "Go."}), ("result", "1", {})],
         ),
-        (line_logs, {"type": "user", "content": "Go."}, [("user", "Go.")]),
-        (line_logs, {"type": "info", "content": "x"}, []),
-        (line_logs, {"projectHash": "p"}, []),
-        (line_logs, {"$set": {}}, []),
-        (line_logs, {"$set": {}, "x": 1}, [{"$set": {}, "x": 1}]),
-        (line_logs, ODD, [ODD]),
+        (gemini_line_logs, {"type": "user", "content": "Go."}, [("user", "Go.")]),
+        (gemini_line_logs, {"type": "info", "content": "x"}, []),
+        (gemini_line_logs, {"projectHash": "p"}, []),
+        (gemini_line_logs, {"$set": {}}, []),
+        (gemini_line_logs, {"$set": {}, "x": 1}, [{"$set": {}, "x": 1}]),
+        (gemini_line_logs, ODD, [ODD]),
         (
-            line_logs,
+            gemini_line_logs,
             {"type": "gemini", "content": "Hm.", "toolCalls": {}},
             [("model", "Hm."), {"tool_calls": "not a list"}],
         ),
-        (line_logs, {"type": "gemini", "content": "Hm.", "toolCalls": [3]}, [("model", "Hm."), {"tool_calls": [3]}]),
-        (line_logs, gemini(resultDisplay="ok"), [*ASKED_FOR, ("result", "1", "ok")]),
-        (line_logs, gemini(status="Cancelled", resultDisplay="no"), [*ASKED_FOR, ("refused", "1", "no")]),
-        (line_logs, gemini(status="error", resultDisplay="no"), [*ASKED_FOR, ("failed", "1", "no")]),
         (
-            line_logs,
+            gemini_line_logs,
+            {"type": "gemini", "content": "Hm.", "toolCalls": [3]},
+            [("model", "Hm."), {"tool_calls": [3]}],
+        ),
+        (gemini_line_logs, gemini(resultDisplay="ok"), [*ASKED_FOR, ("result", "1", "ok")]),
+        (gemini_line_logs, gemini(status="Cancelled", resultDisplay="no"), [*ASKED_FOR, ("refused", "1", "no")]),
+        (gemini_line_logs, gemini(status="error", resultDisplay="no"), [*ASKED_FOR, ("failed", "1", "no")]),
+        (
+            gemini_line_logs,
             gemini(result=[{"functionResponse": {"response": {"output": "ok"}}}]),
             [*ASKED_FOR, ("result", "1", "ok")],
         ),
         (
-            line_logs,
+            gemini_line_logs,
             gemini(result=[{"functionResponse": {"response": {"x": 1, "y": 2}}}, ODD]),
             [*ASKED_FOR, ("result", "1", {"x": 1, "y": 2})],
         ),
         (
-            line_logs,
+            gemini_line_logs,
             gemini(result=[{"functionResponse": {"response": each}} for each in (1, 2)]),
             [*ASKED_FOR, ("result", "1", [1, 2])],
         ),
         (
-            stream_logs,
+            gemini_event_logs,
             {"type": "tool_use", "tool_id": "1", "tool_name": "look", "parameters": {}},
             [("call", "1", "look", {})],
         ),
-        (stream_logs, {"type": "tool_result", "tool_id": "1", "output": "ok"}, [("result", "1", "ok")]),
+        (gemini_event_logs, {"type": "tool_result", "tool_id": "1", "output": "ok"}, [("result", "1", "ok")]),
         (
-            stream_logs,
+            gemini_event_logs,
             {"type": "tool_result", "tool_id": "1", "status": "error", "error": {"message": "no"}},
             [("error", "1", "no")],
         ),
-        (stream_logs, {"type": "init"}, []),
-        (stream_logs, 3, [3]),
-        (prompt_logs, {"message": "Go."}, [("user", "Go.")]),
+        (gemini_event_logs, {"type": "init"}, []),
+        (gemini_event_logs, 3, [3]),
+        (gemini_prompt_logs, {"message": "Go."}, [("user", "Go.")]),
     ],
 )
 def test_what_a_line_of_codex_or_gemini_becomes(
@@ -948,8 +956,11 @@ def test_pieces_of_one_message_of_gemini_follow_one_another() -> None:
     pieces = [{"type": "message", "role": "assistant", "content": text, "delta": True} for text in ("Go", "ne.")]
     other = {"type": "message", "role": "user", "content": "Go.", "delta": True}
 
-    assert told(stream_logs([other, *pieces])) == [other, ("assistant", "Gone.")]
-    assert told(stream_logs([pieces[0], {**pieces[1], "delta": False}])) == [pieces[0], {**pieces[1], "delta": False}]
+    assert told(gemini_event_logs([other, *pieces])) == [other, ("assistant", "Gone.")]
+    assert told(gemini_event_logs([pieces[0], {**pieces[1], "delta": False}])) == [
+        pieces[0],
+        {**pieces[1], "delta": False},
+    ]
 
 
 def test_what_codex_tells_the_model_in_the_name_of_the_user_is_not_his() -> None:
@@ -958,16 +969,16 @@ def test_what_codex_tells_the_model_in_the_name_of_the_user_is_not_his() -> None
 
     lines_ = [message("<environment>"), message("Go."), event(type="user_message", message="Go.")]
     meta = {"type": "session_meta", "payload": {"id": "s"}}
-    [log] = codex.session_logs([meta, *lines_])
+    [log] = agents.codex_logs([meta, *lines_])
     assert ([each["role"] for each in log.messages], log.id) == (["developer", "user"], "s")
-    assert [each["role"] for each in codex.session_logs(lines_[:2])[0].messages] == ["user", "user"]
+    assert [each["role"] for each in agents.codex_logs(lines_[:2])[0].messages] == ["user", "user"]
 
 
 def test_an_item_of_codex_is_read_as_it_was_last_reported_where_it_was_first() -> None:
     started = {"type": "item.started", "item": {"id": "1", "type": "command_execution", "command": "ls"}}
     words = {"type": "item.completed", "item": {"id": "2", "type": "agent_message", "text": "Hm."}}
     ended = done(type="command_execution", command="ls", aggregated_output="ok")
-    [log] = codex.event_logs([{"type": "thread.started", "thread_id": "t"}, started, words, ended])
+    [log] = agents.codex_event_logs([{"type": "thread.started", "thread_id": "t"}, started, words, ended])
 
     assert ([short(each) for each in log.messages], log.id) == ([RAN, ("result", "1", "ok"), ("assistant", "Hm.")], "t")
 
@@ -994,33 +1005,33 @@ def test_steps_of_atif_are_read_with_their_results() -> None:
 @for_each(
     ("known", "line", "is_known"),
     [
-        (codex.is_session_line, {"type": "session_meta", "payload": {}}, True),
-        (codex.is_session_line, {"type": "session_meta"}, False),
-        (codex.is_session_line, {"type": "odd", "payload": {}}, False),
-        (codex.is_early_line, {"record_type": "state"}, True),
-        (codex.is_early_line, {"id": 1, "timestamp": 1, "instructions": 1}, True),
-        (codex.is_early_line, {"id": 1, "timestamp": 1}, False),
-        (codex.is_early_line, {"record_type": "state", "type": "x"}, False),
-        (codex.is_early_line, {"record_type": "state", "role": "x"}, False),
-        (codex.is_early_session, {"session": {}, "items": []}, True),
-        (codex.is_early_session, {"session": {}, "items": [], "messages": []}, False),
-        (codex.is_early_session, {"session": {}}, False),
-        (codex.is_event, {"type": "thread.started"}, True),
-        (codex.is_event, {"type": "item.started", "item": {}}, True),
-        (codex.is_event, {"type": "item.started"}, False),
-        (codex.is_event, {"type": "odd", "item": {}}, False),
-        (is_chat, {"projectHash": "p", "messages": []}, True),
-        (is_chat, {"messages": []}, False),
-        (is_chat, {"projectHash": "p"}, False),
-        (is_chat_line, {"type": "gemini", "content": ""}, True),
-        (is_chat_line, {"type": "gemini"}, False),
-        (is_chat_line, {"type": "user", "content": ""}, False),
-        (is_prompt_line, {"sessionId": 1, "messageId": 1, "type": 1, "message": "Go."}, True),
-        (is_prompt_line, {"sessionId": 1, "messageId": 1, "type": 1, "message": 3}, False),
-        (is_prompt_line, {"sessionId": 1, "type": 1, "message": "Go."}, False),
-        (is_stream_event, {"type": "tool_use", "tool_id": 1}, True),
-        (is_stream_event, {"type": "tool_use"}, False),
-        (is_stream_event, {"type": "odd", "tool_id": 1}, False),
+        (agents.is_codex_line, {"type": "session_meta", "payload": {}}, True),
+        (agents.is_codex_line, {"type": "session_meta"}, False),
+        (agents.is_codex_line, {"type": "odd", "payload": {}}, False),
+        (agents.is_early_codex_line, {"record_type": "state"}, True),
+        (agents.is_early_codex_line, {"id": 1, "timestamp": 1, "instructions": 1}, True),
+        (agents.is_early_codex_line, {"id": 1, "timestamp": 1}, False),
+        (agents.is_early_codex_line, {"record_type": "state", "type": "x"}, False),
+        (agents.is_early_codex_line, {"record_type": "state", "role": "x"}, False),
+        (agents.is_first_codex_session, {"session": {}, "items": []}, True),
+        (agents.is_first_codex_session, {"session": {}, "items": [], "messages": []}, False),
+        (agents.is_first_codex_session, {"session": {}}, False),
+        (agents.is_codex_event, {"type": "thread.started"}, True),
+        (agents.is_codex_event, {"type": "item.started", "item": {}}, True),
+        (agents.is_codex_event, {"type": "item.started"}, False),
+        (agents.is_codex_event, {"type": "odd", "item": {}}, False),
+        (is_gemini_chat, {"projectHash": "p", "messages": []}, True),
+        (is_gemini_chat, {"messages": []}, False),
+        (is_gemini_chat, {"projectHash": "p"}, False),
+        (is_gemini_line, {"type": "gemini", "content": ""}, True),
+        (is_gemini_line, {"type": "gemini"}, False),
+        (is_gemini_line, {"type": "user", "content": ""}, False),
+        (is_gemini_prompt, {"sessionId": 1, "messageId": 1, "type": 1, "message": "Go."}, True),
+        (is_gemini_prompt, {"sessionId": 1, "messageId": 1, "type": 1, "message": 3}, False),
+        (is_gemini_prompt, {"sessionId": 1, "type": 1, "message": "Go."}, False),
+        (is_gemini_event, {"type": "tool_use", "tool_id": 1}, True),
+        (is_gemini_event, {"type": "tool_use"}, False),
+        (is_gemini_event, {"type": "odd", "tool_id": 1}, False),
         (is_atif, {"schema_version": "ATIF-v1", "steps": []}, True),
         (is_atif, {"schema_version": "1", "steps": []}, False),
         (is_atif, {"schema_version": "ATIF-v1"}, False),
@@ -1048,7 +1059,7 @@ def test_texts_that_inspect_keeps_apart_are_put_in_place_twenty_levels_deep() ->
 
 def test_an_early_session_of_codex_is_named_by_its_header_and_not_by_an_item() -> None:
     header, reply = {"id": "s", "timestamp": "", "instructions": None}, {"type": "message", "id": "m"}
-    [log] = codex.early_logs([{"record_type": "state"}, reply, header])
+    [log] = agents.early_codex_logs([{"record_type": "state"}, reply, header])
 
     assert (log.id, log.messages, log.about) == ("s", [reply], header)
-    assert codex.early_logs([reply, {"record_type": "state"}])[0].id is None
+    assert agents.early_codex_logs([reply, {"record_type": "state"}])[0].id is None

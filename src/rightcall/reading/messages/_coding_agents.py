@@ -86,12 +86,12 @@ _OTHER_EVENTS = (
 _SOURCES = ("agent", "user", "environment")
 
 
-def is_session_line(line: Any) -> bool:
+def is_codex_line(line: Any) -> bool:
     """Whether a line belongs to a session file of Codex."""
     return isinstance(line, dict) and word(line.get("type")) in _LINES and isinstance(line.get("payload"), dict)
 
 
-def session_logs(lines: list[Any]) -> list[Log]:
+def codex_logs(lines: list[Any]) -> list[Log]:
     """Return the log of a Codex session."""
     held = [line for line in lines if isinstance(line, dict)]
     items = [plain(line.get("payload")) for line in held if line.get("type") == "response_item"]
@@ -100,7 +100,7 @@ def session_logs(lines: list[Any]) -> list[Log]:
     asked = {event["message"] for event in events if _is_typed(event, "user_message", "message")}
     messages: list[Any] = []
     for line in lines:
-        messages += _of_line(line, known, asked)
+        messages += _of_codex_line(line, known, asked)
     meta = next((plain(line.get("payload")) for line in held if line.get("type") == "session_meta"), {})
     session = meta.get("id")
     return [Log(messages, id=word(session) or None, about=meta)]
@@ -110,13 +110,13 @@ def _is_typed(event: dict[str, Any], kind: str, key: str) -> bool:
     return event.get("type") == kind and isinstance(event.get(key), str)
 
 
-def _of_line(line: Any, known: set[str], asked: set[str]) -> list[Any]:
+def _of_codex_line(line: Any, known: set[str], asked: set[str]) -> list[Any]:
     """Return the messages in a line of a Codex session."""
     kind = word(line.get("type")) if isinstance(line, dict) else ""
     if kind in _ABOUT_CODEX:
         return []
     if kind == "response_item" and isinstance(line.get("payload"), dict):
-        return _of_item(line["payload"], asked)
+        return _of_codex_item(line["payload"], asked)
     if kind == "event_msg" and isinstance(line.get("payload"), dict):
         # Events repeat the items. An event about a call that no item has is kept, and so not understood.
         event = line["payload"]
@@ -126,13 +126,13 @@ def _of_line(line: Any, known: set[str], asked: set[str]) -> list[Any]:
     return [line]
 
 
-def _of_item(item: dict[str, Any], asked: set[str]) -> list[Any]:
+def _of_codex_item(item: dict[str, Any], asked: set[str]) -> list[Any]:
     """Return the messages in an item of a Codex session."""
     kind, call_id = word(item.get("type")), item.get("call_id")
     if kind in _NO_CALLS_IN_CODEX:
         return []
     if kind == "message":
-        return [_message(item, asked)]
+        return [_codex_message(item, asked)]
     if kind == "local_shell_call" and isinstance(item.get("action"), dict):
         action = {key: value for key, value in item["action"].items() if key != "type" and value is not None}
         return [called(call_id or item.get("id"), "local_shell", action)]
@@ -146,11 +146,11 @@ def _of_item(item: dict[str, Any], asked: set[str]) -> list[Any]:
         # A custom tool has one argument, which is a text (OpenAI, "Custom tools").
         return [called(call_id, item.get("name"), {"input": item.get("input")})]
     if kind in ("function_call_output", "custom_tool_call_output"):
-        return [_result(call_id, item.get("output"))]
+        return [_codex_result(call_id, item.get("output"))]
     return [item]
 
 
-def _message(item: dict[str, Any], asked: set[str]) -> dict[str, Any]:
+def _codex_message(item: dict[str, Any], asked: set[str]) -> dict[str, Any]:
     """Return a message; if Codex itself wrote it in the role of the user, with the role `developer`."""
     if item.get("role") != "user" or not asked:
         return item
@@ -159,7 +159,7 @@ def _message(item: dict[str, Any], asked: set[str]) -> dict[str, Any]:
     return {**item, "role": "developer"} if is_own and texts else item
 
 
-def _result(call_id: Any, output: Any) -> dict[str, Any]:
+def _codex_result(call_id: Any, output: Any) -> dict[str, Any]:
     if output in _REJECTED:
         return refused(call_id, output)
     if isinstance(output, dict) and isinstance(output.get("success"), bool):
@@ -182,33 +182,35 @@ def _without(held: dict[str, Any], *keys: str) -> dict[str, Any]:
     return {key: value for key, value in held.items() if key not in keys and value is not None}
 
 
-def is_early_line(line: Any) -> bool:
+def is_early_codex_line(line: Any) -> bool:
     """Whether a line is the header or the state of a Codex session before August 2025, when items had no envelopes."""
     if not isinstance(line, dict) or "type" in line or "role" in line:
         return False
     return "record_type" in line or {"id", "timestamp", "instructions"} <= line.keys()
 
 
-def early_logs(lines: list[Any]) -> list[Log]:
+def early_codex_logs(lines: list[Any]) -> list[Log]:
     """Return the log of a Codex session before August 2025."""
-    about: dict[str, Any] = next((line for line in lines if is_early_line(line) and "id" in line), {})
-    items = [line for line in lines if not is_early_line(line)]
-    messages = [each for item in items for each in (_of_item(item, set()) if isinstance(item, dict) else [item])]
+    about: dict[str, Any] = next((line for line in lines if is_early_codex_line(line) and "id" in line), {})
+    items = [line for line in lines if not is_early_codex_line(line)]
+    messages = [each for item in items for each in (_of_codex_item(item, set()) if isinstance(item, dict) else [item])]
     return [Log(messages, id=word(about.get("id")) or None, about=about)]
 
 
-def is_early_session(document: Any) -> bool:
+def is_first_codex_session(document: Any) -> bool:
     """Whether a document is a session of the first Codex CLI, one JSON object a file."""
     value = plain(document)
     return isinstance(value.get("session"), dict) and isinstance(value.get("items"), list) and "messages" not in value
 
 
-def early_session_logs(document: dict[str, Any]) -> list[Log]:
+def first_codex_logs(document: dict[str, Any]) -> list[Log]:
     """Return the log of a session of the first Codex CLI."""
-    return early_logs([{"instructions": "", "timestamp": "", "id": "", **document["session"]}, *document["items"]])
+    return early_codex_logs(
+        [{"instructions": "", "timestamp": "", "id": "", **document["session"]}, *document["items"]]
+    )
 
 
-def is_event(event: Any) -> bool:
+def is_codex_event(event: Any) -> bool:
     """Whether an event is one that `codex exec --json` prints."""
     if not isinstance(event, dict) or not isinstance(event.get("type"), str):
         return False
@@ -216,7 +218,7 @@ def is_event(event: Any) -> bool:
     return kind == "thread.started" or (kind.startswith("item.") and isinstance(event.get("item"), dict))
 
 
-def event_logs(events: list[Any]) -> list[Log]:
+def codex_event_logs(events: list[Any]) -> list[Log]:
     """Return the log of a run: each item in its last reported state, at the position of its first report."""
     items: dict[Any, dict[str, Any]] = {}
     messages: list[Any] = []
@@ -295,7 +297,7 @@ def is_copilot_event(line: Any) -> bool:
 def copilot_logs(lines: list[Any]) -> list[Log]:
     """Return the log of a session, with each call where the model requested it, or else where it started."""
     told = [(word(plain(line).get("type")), plain(plain(line).get("data"))) for line in lines]
-    session = _Session(told)
+    session = _CopilotSession(told)
     messages: list[Any] = []
     for line, (kind, data) in zip(lines, told, strict=True):
         if not isinstance(line, dict) or not isinstance(line.get("data"), dict):
@@ -307,7 +309,7 @@ def copilot_logs(lines: list[Any]) -> list[Log]:
     return [Log(messages, id=session_of(lines))]
 
 
-class _Session:
+class _CopilotSession:
     """The two events of each call in a session: the request of the model, and the start of the tool."""
 
     def __init__(self, told: list[tuple[str, dict[str, Any]]]) -> None:
@@ -376,42 +378,42 @@ def _of_caller(messages: list[Any], data: dict[str, Any]) -> list[Any]:
     return [{**each, "parent_tool_use_id": caller} for each in messages] if isinstance(caller, str) else messages
 
 
-def is_chat(document: Any) -> bool:
+def is_gemini_chat(document: Any) -> bool:
     """Whether a document is a chat file of Gemini CLI."""
     return isinstance(document, dict) and isinstance(document.get("messages"), list) and "projectHash" in document
 
 
-def chat_logs(chat: dict[str, Any]) -> list[Log]:
+def gemini_chat_logs(chat: dict[str, Any]) -> list[Log]:
     """Return the log of a chat file of Gemini CLI."""
-    return [_chat(chat["messages"], chat)]
+    return [_gemini_log(chat["messages"], chat)]
 
 
-def is_chat_line(line: Any) -> bool:
+def is_gemini_line(line: Any) -> bool:
     """Whether a line is the model's message in a chat file of Gemini CLI with one message a line."""
     return isinstance(line, dict) and line.get("type") == "gemini" and "content" in line
 
 
-def line_logs(lines: list[Any]) -> list[Log]:
+def gemini_line_logs(lines: list[Any]) -> list[Log]:
     """Return the log of a chat file of Gemini CLI with one message a line."""
-    about: dict[str, Any] = next((line for line in lines if _is_about(line) and "projectHash" in line), {})
-    return [_chat([line for line in lines if not _is_about(line)], about)]
+    about: dict[str, Any] = next((line for line in lines if _is_about_gemini(line) and "projectHash" in line), {})
+    return [_gemini_log([line for line in lines if not _is_about_gemini(line)], about)]
 
 
-def _is_about(line: Any) -> bool:
+def _is_about_gemini(line: Any) -> bool:
     """Whether a line is about the chat: its header, or a change of it."""
     return isinstance(line, dict) and ("projectHash" in line or line.keys() == {"$set"})
 
 
-def _chat(messages: list[Any], about: dict[str, Any]) -> Log:
+def _gemini_log(messages: list[Any], about: dict[str, Any]) -> Log:
     session = about.get("sessionId")
     return Log(
-        [each for message in messages for each in _of_message(message)],
+        [each for message in messages for each in _of_gemini(message)],
         id=word(session) or None,
         about=about,
     )
 
 
-def _of_message(message: Any) -> list[Any]:
+def _of_gemini(message: Any) -> list[Any]:
     """Return a message of Gemini CLI, followed by its calls and their results."""
     kind = word(plain(message).get("type"))
     if kind in ("info", "error", "warning"):
@@ -428,7 +430,7 @@ def _of_message(message: Any) -> list[Any]:
     if calls is not None and not isinstance(calls, list):
         return [*found, {"tool_calls": calls or "not a list"}]
     for call in listed(calls):
-        found += _of_call(call) if isinstance(call, dict) else [{"tool_calls": [call]}]
+        found += _gemini_call(call) if isinstance(call, dict) else [{"tool_calls": [call]}]
     return found
 
 
@@ -436,7 +438,7 @@ def _without_calls(message: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in message.items() if key != "toolCalls"}
 
 
-def _of_call(call: dict[str, Any]) -> list[Any]:
+def _gemini_call(call: dict[str, Any]) -> list[Any]:
     """Return a call of Gemini CLI and its result, or the note that it was cancelled."""
     call_id, status = call.get("id"), word(call.get("status")).lower()
     made = called(call_id, call.get("name"), call.get("args"))
@@ -450,24 +452,24 @@ def _of_call(call: dict[str, Any]) -> list[Any]:
     return [made, returned(call_id, output, status in _FAILED_IN_GEMINI)]
 
 
-def is_prompt_line(line: Any) -> bool:
+def is_gemini_prompt(line: Any) -> bool:
     """Whether a line is from the file of prompts that Gemini CLI writes beside its chats."""
     value = plain(line)
     return {"sessionId", "messageId", "type"} <= value.keys() and isinstance(value.get("message"), str)
 
 
-def prompt_logs(lines: list[Any]) -> list[Log]:
+def gemini_prompt_logs(lines: list[Any]) -> list[Log]:
     """Return the log of prompts, which does not show what the agent did."""
     said_alone = "the prompts of the user alone; Gemini CLI keeps its chats in other files"
     return [Log([said("user", plain(line).get("message")) for line in lines], nested=said_alone)]
 
 
-def is_stream_event(event: Any) -> bool:
+def is_gemini_event(event: Any) -> bool:
     """Whether an event is a call or result in the output format `stream-json` of Gemini CLI."""
     return isinstance(event, dict) and word(event.get("type")) in ("tool_use", "tool_result") and "tool_id" in event
 
 
-def stream_logs(events: list[Any]) -> list[Log]:
+def gemini_event_logs(events: list[Any]) -> list[Log]:
     """Return the log of all events. The chunks of a message, which are consecutive, are joined."""
     found: list[Any] = []
     for event in events:
@@ -490,7 +492,7 @@ def _goes_on(found: list[Any], event: dict[str, Any]) -> bool:
     return bool(found) and isinstance(found[-1], dict) and found[-1].get("role") == event.get("role")
 
 
-def is_openhands(event: Any) -> bool:
+def is_openhands_event(event: Any) -> bool:
     """Whether an item is an event of OpenHands."""
     if not isinstance(event, dict) or word(event.get("source")) not in _SOURCES:
         return False
@@ -502,19 +504,19 @@ def is_openhands(event: Any) -> bool:
 
 def openhands_logs(events: list[Any]) -> list[Log]:
     """Return the log of a trajectory of OpenHands."""
-    return [Log(_messages(events))]
+    return [Log(_openhands_messages(events))]
 
 
-def is_evaluation(line: Any) -> bool:
+def is_openhands_evaluation(line: Any) -> bool:
     """Whether a document is a line of an evaluation of OpenHands."""
     if not isinstance(line, dict) or not isinstance(line.get("history"), list) or "instance_id" not in line:
         return False
-    return any([is_openhands(each) for each in _flat(line["history"])])
+    return any([is_openhands_event(each) for each in _flat(line["history"])])
 
 
-def evaluation_logs(line: dict[str, Any]) -> list[Log]:
+def openhands_evaluation_logs(line: dict[str, Any]) -> list[Log]:
     """Return the log of an instance of an evaluation."""
-    return [Log(_messages(_flat(line["history"])), id=word(line["instance_id"]) or None, about=line)]
+    return [Log(_openhands_messages(_flat(line["history"])), id=word(line["instance_id"]) or None, about=line)]
 
 
 def _flat(history: list[Any]) -> list[Any]:
@@ -522,7 +524,7 @@ def _flat(history: list[Any]) -> list[Any]:
     return [each for item in history for each in (item if isinstance(item, list) else [item])]
 
 
-def _messages(events: list[Any]) -> list[Any]:
+def _openhands_messages(events: list[Any]) -> list[Any]:
     asked = [(str(plain(event).get("id")), plain(plain(event).get("tool_call_metadata"))) for event in events]
     ids = {number: held["tool_call_id"] for number, held in asked if isinstance(held.get("tool_call_id"), str)}
     return [message for event in events for message in _of_openhands(event, ids)]
@@ -533,7 +535,7 @@ def _of_openhands(event: Any, ids: Mapping[str, str]) -> Iterator[Any]:
     if not isinstance(event, dict):
         yield event
     elif isinstance(event.get("kind"), str):
-        yield from _of_sdk(event, event["kind"])
+        yield from _of_openhands_sdk(event, event["kind"])
     elif isinstance(event.get("action"), str):
         yield from _of_action(event, event["action"])
     elif isinstance(event.get("observation"), str):
@@ -586,7 +588,7 @@ def _of_observation(event: dict[str, Any], kind: str, ids: Mapping[str, str]) ->
         yield returned(call_id if isinstance(call_id, str) else str(call_id), event.get("content"), kind == "error")
 
 
-def _of_sdk(event: dict[str, Any], kind: str) -> Iterator[Any]:
+def _of_openhands_sdk(event: dict[str, Any], kind: str) -> Iterator[Any]:
     """Yield the message in an event of the OpenHands SDK."""
     call_id, asked = event.get("tool_call_id"), plain(event.get("tool_call"))
     if kind == "MessageEvent" and isinstance(event.get("llm_message"), dict):
