@@ -115,7 +115,7 @@ class _Accepting:
                 replace_file(self._path, content, (_MARK * text.startswith(_MARK) + after).encode())
             return outcomes
         made = accept(text.removeprefix(_MARK), eval_set, observed)
-        self._show(made.before, made.edits, self._path)
+        _print_diff(self._screen, made.before, made.edits, self._path, self._path)
         if made.edits and not self._options["dry_run"]:
             replace_file(self._path, content, (_MARK * text.startswith(_MARK) + made.after).encode())
         self._print(made.outcomes, eval_set)
@@ -138,15 +138,11 @@ class _Accepting:
                 replace_file(self._path, None, text.encode())
             return outcomes
         made = new_eval_set(trajectories, self._path, self._options["case_attribute"], self._options["cases"])
-        self._show("", [Edit(0, 0, made.text)], os.devnull)
+        _print_diff(self._screen, "", [Edit(0, 0, made.text)], os.devnull, self._path)
         if not self._options["dry_run"]:
             replace_file(self._path, None, made.text.encode())
         self._print(made.outcomes)
         return made.outcomes
-
-    def _show(self, before: str, edits: Sequence[Edit], old_name: str) -> None:
-        for number, line in enumerate(diff_lines(before, edits, old_name, self._path)):
-            self._screen.line((line, "bold" if number < 2 else _STYLES.get(line[:1], "")))
 
     def _print(self, outcomes: Sequence[CaseOutcome], eval_set: EvalSet | None = None) -> None:
         places = {case.id: str(case.source) for case in eval_set.cases} if eval_set is not None else {}
@@ -203,6 +199,11 @@ def _observed_in(run: RunFolder, chosen: Sequence[Case]) -> dict[str, Observed]:
     return observed
 
 
+def _print_diff(screen: Screen, before: str, edits: Sequence[Edit], old_name: str, new_name: str) -> None:
+    for number, line in enumerate(diff_lines(before, edits, old_name, new_name)):
+        screen.line((line, "bold" if number < 2 else _STYLES.get(line[:1], "")))
+
+
 _OWNERS = {"uipath": "UiPath", "adk": "ADK"}
 
 
@@ -217,17 +218,13 @@ def _summary(outcomes: Sequence[CaseOutcome], done: str, dry_run: bool) -> str:
     """Return the last line: how many cases there were, by outcome."""
     kinds = Counter(outcome.kind for outcome in outcomes)
     verb = f"would be {done}" if dry_run else done
-    parts = [f"{_count(kinds['updated'])} {verb}" if kinds["updated"] else "nothing to change"]
+    parts = [f"{count_text(kinds['updated'], 'case')} {verb}" if kinds["updated"] else "nothing to change"]
     if kinds["passes"]:
         parts.append(f"{kinds['passes']:,} already {'passes' if kinds['passes'] == 1 else 'pass'}")
     if kinds["left"]:
         codes = sorted({outcome.code for outcome in outcomes if outcome.kind == "left" and outcome.code})
         parts.append(f"{kinds['left']:,} left alone" + (f" ({', '.join(codes)})" if codes else ""))
     return ", ".join(parts)
-
-
-def _count(cases: int) -> str:
-    return f"{cases:,} case" + ("" if cases == 1 else "s")
 
 
 class Learning:
@@ -242,7 +239,7 @@ class Learning:
     ) -> tuple[str, Sequence[CaseOutcome]]:
         """Return the new text of an eval set and the outcome of its cases, and print both. Raises `RightcallError`."""
         made = self._learned(text, eval_set, observed, golden=self._options["golden"])
-        self._show(text, made, eval_set.path)
+        _print_diff(self._screen, text, made.edits, eval_set.path, eval_set.path)
         return made.after, self._print(made, eval_set)
 
     def create(self, trajectories: Sequence[Trajectory], path: str) -> tuple[str, Sequence[CaseOutcome]]:
@@ -254,19 +251,11 @@ class Learning:
         eval_set = parse_eval_set(empty, path)
         observed = {case_id: Observed(group) for case_id, group in groups.items()}
         made = self._learned(empty, eval_set, observed, golden="all")
-        self._show("", made, os.devnull)
+        _print_diff(self._screen, "", [Edit(0, 0, made.after)], os.devnull, path)
         return made.after, self._print(made, eval_set)
 
     def _learned(self, text: str, eval_set: EvalSet, observed: Mapping[str, Observed], golden: Any) -> Lessons:
         return learn_eval_set(text, eval_set, observed, golden=golden, strict=self._options["strict"])
-
-    def _show(self, before: str, made: Lessons, old_name: str) -> None:
-        from rightcall.values.decoding import Edit
-
-        edits = made.edits if before else [Edit(0, 0, made.after)]
-        new_name = old_name if before else self._options["evalset"]
-        for number, line in enumerate(diff_lines(before, edits, old_name, new_name)):
-            self._screen.line((line, "bold" if number < 2 else _STYLES.get(line[:1], "")))
 
     def _print(self, made: Lessons, eval_set: EvalSet) -> list[CaseOutcome]:
         cases = {case.id: case for case in parse_eval_set(made.after, eval_set.path).cases}
