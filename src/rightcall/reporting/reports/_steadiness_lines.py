@@ -11,12 +11,8 @@ from rightcall.values.statistics import Interval, repeats_needed, repeats_needed
 
 from ._paper import Line, Paper, Part, cell_count, fit, wrap
 
-_MARKS: dict[Verdict, tuple[str, str]] = {
-    "passed": ("✓", "."),
-    "failed": ("✗", "x"),
-    "not_measured": ("?", "?"),
-    "error": ("!", "!"),
-}
+_PASSED = "."
+"""The mark of a pass if only ASCII can be printed: its sign has two characters, and marks are counted by eye."""
 _MOST_MARKS = 20
 _MOST_TRIES = 10
 _CASE_WIDTH = 28
@@ -55,7 +51,10 @@ def trials_text(case: CaseTrials) -> str:
 
 def marks_text(verdicts: Sequence[Verdict], paper: Paper) -> str:
     """Return a mark for each trial, at most twenty: `✓✗✓✓✓`."""
-    marks = "".join([paper.glyph(_MARKS[verdict]) for verdict in verdicts[:_MOST_MARKS]])
+    shown = [
+        (SIGNS[each].symbol, _PASSED if each == "passed" else SIGNS[each].ascii) for each in verdicts[:_MOST_MARKS]
+    ]
+    marks = "".join(map(paper.glyph, shown))
     more = len(verdicts) - _MOST_MARKS
     return marks + (f" {paper.glyph(('…', '...'))} {more:,} more" if more > 0 else "")
 
@@ -99,7 +98,7 @@ def steadiness_lines(
         chances = [run.all_of(tries)[0] for tries in range(1, min(k, _MOST_TRIES) + 1)]
         texts = ["-" if chance is None else f"{chance:.4f}" for chance in chances]
         yield from ((piece,) for piece in wrap(f"pass^1 to {len(texts)}   {'  '.join(texts)}", paper.width))
-    yield from _flaky(run, paper.text(name), paper)
+    yield from _remarks(run, paper.text(name), paper)
 
 
 def parting_lines(found: CasePaths, paper: Paper) -> Iterator[Line]:
@@ -184,7 +183,8 @@ def _totals(run: Steadiness, k: int) -> Iterator[Line]:
         yield (f"{label}  {share_text(every):>6}   {within}at least one of {k}: {share_text(some)}{of}",)
 
 
-def _flaky(run: Steadiness, name: str, paper: Paper) -> Iterator[Line]:
+def _remarks(run: Steadiness, name: str, paper: Paper) -> Iterator[Line]:
+    """Yield how many cases are flaky, in quarantine or may leave it, and how many trials have no answer."""
     flaky = run.flaky
     if flaky:
         worst = min(flaky, key=lambda case: abs((case.rate or 0.0) - 0.5))
@@ -219,7 +219,7 @@ def parting_tree(
     path = ", ".join([paper.text(step) for step in map(named, parting.after)])
     room = max(20, paper.width - 10)
     yield (f"  after {fit(path, room, plain=paper.plain)}" if path else "  at the beginning",)
-    calls = [_next(branch, paper, named) for branch in parting.branches]
+    calls = [_first_call(branch, paper, named) for branch in parting.branches]
     width = max(map(cell_count, calls))
     last = len(parting.branches) - 1
     for number, (branch, call) in enumerate(zip(parting.branches, calls, strict=True)):
@@ -241,7 +241,7 @@ def _with_reason(text: str, reason: str, rail: str, paper: Paper) -> Iterator[Li
         yield (f"    {rail:<2} {fit(reason, max(20, paper.width - 7), plain=paper.plain)}",)
 
 
-def _next(branch: Branch, paper: Paper, named: Callable[[str], str]) -> str:
+def _first_call(branch: Branch, paper: Paper, named: Callable[[str], str]) -> str:
     return "the end" if branch.call is None else fit(paper.text(named(branch.call)), 40, plain=paper.plain)
 
 
