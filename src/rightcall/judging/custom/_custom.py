@@ -206,9 +206,9 @@ class CustomOverall(OverallEvaluator):
         """Return the whole row: the function may use any part of it."""
         return row
 
-    def tally(self) -> _Rows:
+    def tally(self) -> _RowTally:
         """Return an empty tally."""
-        return _Rows(self._function, self.id, self._config.timeout)
+        return _RowTally(self._function, self.id, self._config.timeout)
 
 
 class UnimportedOverall(OverallEvaluator):
@@ -220,12 +220,12 @@ class UnimportedOverall(OverallEvaluator):
     def see(self, row: Row) -> None:
         """Keep nothing."""
 
-    def tally(self) -> _Nothing:
+    def tally(self) -> _EmptyTally:
         """Return a tally that counts nothing."""
-        return _Nothing()
+        return _EmptyTally()
 
 
-class _Nothing:
+class _EmptyTally:
     def add(self, seen: Any) -> None:
         return
 
@@ -233,7 +233,7 @@ class _Nothing:
         return Conclusion(reason=CODE_OF_YOURS, is_error=True)
 
 
-class _Rows:
+class _RowTally:
     def __init__(self, function: Callable[..., Any], id: str, timeout: float) -> None:
         self._function, self._id, self._timeout = function, id, timeout
         self._rows: list[Row] = []

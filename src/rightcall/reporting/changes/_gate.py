@@ -250,9 +250,7 @@ def _left_out(before: Mapping[str, GateSide], after: Mapping[str, GateSide], pai
         changed=tuple([case_id for case_id in before if case_id in after and case_id not in pairs]),
         only_before=tuple([case_id for case_id in before if case_id not in after]),
         only_after=tuple([case_id for case_id in after if case_id not in before]),
-        open=tuple(
-            [each for each, (old, new) in pairs.items() if not (old.measured.measured and new.measured.measured)]
-        ),
+        open=tuple([each for each, (old, new) in pairs.items() if not _is_measured(old, new)]),
     )
 
 

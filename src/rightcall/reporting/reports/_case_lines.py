@@ -180,7 +180,7 @@ def detail_lines(report: Report, paper: Paper) -> Iterator[Line]:
         for one in result.results:
             yield from _evaluation(one, paper)
         if not result.results and result.outcome is not None and result.outcome.error is not None:
-            yield from _shown_results(result.outcome.error, paper, 6)
+            yield from _indented(result.outcome.error, paper, 6)
         yield ()
 
 
@@ -208,7 +208,7 @@ def _evaluation(one: EvaluationResult, paper: Paper) -> Iterator[Line]:
     needed = f"  needs {one.threshold:.3f}" if one.threshold != 1.0 else ""
     yield (f"      {_name(one.evaluator, paper)}  {_score(one.verdict, one.score)}{needed}",)
     if one.error is not None:
-        yield from _shown_results(one.error, paper, 8)
+        yield from _indented(one.error, paper, 8)
     details = msgspec.to_builtins(one.details)
     for key, value in (details or {}).items():
         if key != "kind":
@@ -219,21 +219,21 @@ def _detail(key: str, value: Any, paper: Paper) -> Iterator[Line]:
     """Yield one item of the details: an alignment by steps, a list by items, anything else as JSON."""
     if isinstance(value, dict) and "steps" in value:
         for step in value["steps"][:_MOST]:
-            yield from _shown_results(_step(step, paper), paper, 8)
+            yield from _indented(_step(step, paper), paper, 8)
         left_out = value.get("left_out", 0) + max(0, len(value["steps"]) - _MOST)
         if left_out:
-            yield from _shown_results(f"… and {left_out:,} more", paper, 8)
+            yield from _indented(f"… and {left_out:,} more", paper, 8)
     elif isinstance(value, (list, tuple)) and value and isinstance(value[0], dict):
-        yield from _shown_results(f"{key}:", paper, 8)
+        yield from _indented(f"{key}:", paper, 8)
         for item in value[:_MOST]:
             nested = item.pop("alignment", None)
-            yield from _shown_results(value_text(item, paper.value_width * _LINES), paper, 10)
+            yield from _indented(value_text(item, paper.value_width * _LINES), paper, 10)
             if nested is not None:
                 yield from _detail("alignment", nested, paper)
         if len(value) > _MOST:
-            yield from _shown_results(f"… and {len(value) - _MOST:,} more", paper, 10)
+            yield from _indented(f"… and {len(value) - _MOST:,} more", paper, 10)
     else:
-        yield from _shown_results(f"{key}: {value_text(value, paper.value_width * _LINES)}", paper, 8)
+        yield from _indented(f"{key}: {value_text(value, paper.value_width * _LINES)}", paper, 8)
 
 
 def _step(step: dict[str, Any], paper: Paper) -> str:
@@ -245,7 +245,8 @@ def _step(step: dict[str, Any], paper: Paper) -> str:
     return f"{sign} {step['name']} ({places})" + (f": {differences}" if differences else "")
 
 
-def _shown_results(text: str, paper: Paper, indent: int) -> Iterator[Line]:
+def _indented(text: str, paper: Paper, indent: int) -> Iterator[Line]:
+    """Yield a text as at most three lines with this indent."""
     first, *others = paper.pieces(text, max(NARROWEST, paper.width - indent), _LINES, hanging=2)
     yield (" " * indent + first,)
     for piece in others:

@@ -41,7 +41,7 @@ _MOST_PATHS = 5
 _CUT = "..."
 _WIDEST_MARK = 40
 _BEGIN, _INSIDE, _END = ("┌", "["), ("│", "|"), ("└", "]")
-_TOLD = {"repeat": ("↻ ", "loop: ")}
+_GROUP_SIGNS = {"repeat": ("↻ ", "loop: ")}
 
 
 class Gutter:
@@ -109,7 +109,7 @@ class Gutter:
         around = f"{glyph(_INSIDE)} " * bracket.depth
         if bracket.group is None:
             return around + glyph(_END)
-        return f"{around}{glyph(_BEGIN)} {glyph(_TOLD.get(bracket.group.word, ('', '')))}{bracket.label}"
+        return f"{around}{glyph(_BEGIN)} {glyph(_GROUP_SIGNS.get(bracket.group.word, ('', '')))}{bracket.label}"
 
     def _line_of(self, source: Source, path: ExpectedPath) -> Iterator[Line]:
         """Yield a line of the file that has several steps, with a mark if the worst problem is on it."""

@@ -111,8 +111,8 @@ def _with_task_warning(done: Done) -> Done:
     left = [task for task in left if not _is_housekeeping(task)]
     if not left or done.trajectory is None:
         return done
-    path = msgspec.structs.replace(done.trajectory, warnings=(*done.trajectory.warnings, _TASKS_LEFT))
-    return msgspec.structs.replace(done, trajectory=path)
+    warned = msgspec.structs.replace(done.trajectory, warnings=(*done.trajectory.warnings, _TASKS_LEFT))
+    return msgspec.structs.replace(done, trajectory=warned)
 
 
 def _is_housekeeping(task: asyncio.Task[Any]) -> bool:

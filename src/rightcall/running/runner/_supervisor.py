@@ -281,13 +281,14 @@ class _Supervisor:
             stdout=("" if done is None else done.printed) + worker.output.text(),
             stderr="" if done is None else done.complaints,
         )
-        path, spans = self._so_far(worker, running, done)
+        trajectory, spans = self._so_far(worker, running, done)
         job = running.job
-        self._events.append(CaseFinished(job.case_id, job.repeat, outcome, path, spans=spans))
+        self._events.append(CaseFinished(job.case_id, job.repeat, outcome, trajectory, spans=spans))
 
     def _so_far(
         self, worker: WorkerProcess, running: RunningJob, done: Done | None
     ) -> tuple[Trajectory, KeptSpans | None]:
+        """Return what a job that did not finish did until then, and its spans, if they are kept."""
         if done is not None and done.trajectory is not None:
             return incomplete(done.trajectory), done.spans
         seen = worker.seen(running)

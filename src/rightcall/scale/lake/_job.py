@@ -71,7 +71,7 @@ def score_fragment(fragment: Fragment, plan: Plan, out: str, *, tell: Callable[[
 def score_lines(lines: Iterable[bytes], plan: Plan, counting: ColumnPaths | None = None) -> pa.RecordBatch:
     """Score trajectories given as JSON lines; a line that cannot be read gets the verdict `error`."""
     rows = joined(rows_of(lines), plan)
-    scores = _explained(score_batch(rows.batch, plan), rows)
+    scores = _with_problems(score_batch(rows.batch, plan), rows)
     if counting is not None:
         counting.add(rows.batch, scores.column("verdict").to_pylist())
     return scores
@@ -93,7 +93,7 @@ def _scored(
         fields = fields | frozenset(FIELDS)
     for rows in batches(fragment, fields):
         rows = joined(rows, plan)
-        scores = _explained(score_batch(rows.batch, plan), rows)
+        scores = _with_problems(score_batch(rows.batch, plan), rows)
         if counting is not None:
             counting.add(rows.batch, scores.column("verdict").to_pylist())
         yield scores
@@ -101,7 +101,7 @@ def _scored(
             tell(rows.batch.num_rows)
 
 
-def _explained(scores: pa.RecordBatch, rows: Rows) -> pa.RecordBatch:
+def _with_problems(scores: pa.RecordBatch, rows: Rows) -> pa.RecordBatch:
     """Set the verdict of rows that could not be read to `error`, with the reason, whatever case they belong to."""
     if not rows.problems:
         return scores
@@ -200,7 +200,7 @@ class Job:
         self._output.make()
         self._stack.enter_context(self._output.locked())
         try:
-            self._look()
+            self._sort_fragments()
             self._output.remove(SUMMARY)
             self._output.remove(PATHS)
             self._output.clean()
@@ -226,7 +226,8 @@ class Job:
             self._sorted = {each.file: each for each in sort_spans(self.fragments, folder)}
         return [self._sorted[fragment.file] for fragment in fragments]
 
-    def _look(self) -> None:
+    def _sort_fragments(self) -> None:
+        """Tell the fragments whose scores are in the folder from those that are waiting. Raises `StoreError`."""
         wanted = {fragment.file: fragment for fragment in self.fragments}
         there = self._output.names()
         mine = self._output.mine(there)
@@ -449,10 +450,12 @@ class Scorers:
 
 
 def _begin(plan: Plan, out: str) -> Do:
-    return lambda fragment, tell: _done(fragment, plan, out, tell)
+    """Return the function that does the tasks of a worker."""
+    return lambda fragment, tell: _score_one(fragment, plan, out, tell)
 
 
-def _done(fragment: Fragment, plan: Plan, out: str, tell: Callable[[int], None]) -> FragmentOutcome:
+def _score_one(fragment: Fragment, plan: Plan, out: str, tell: Callable[[int], None]) -> FragmentOutcome:
+    """Score and count a fragment in a worker; what goes wrong is part of the outcome."""
     try:
         score_fragment(fragment, plan, out, tell=tell)
         return FragmentOutcome(counting=count_fragment(fragment, Output(out), plan))
