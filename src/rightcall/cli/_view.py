@@ -61,7 +61,7 @@ def command(
     RUNS is a folder of runs, or the folder of one run; .rightcall/runs by default. Stop it with Ctrl-C.
     """
     _check_extra()
-    from rightcall.reporting.viewer import PORT, Desk, Library, Listener, is_loopback, make_app
+    from rightcall.reporting.viewer import PORT, EditSession, Library, Listener, is_loopback, make_app
 
     folder = _folder(runs)
     token = _token(makes_token, token_file)
@@ -77,8 +77,8 @@ def command(
 
     library = Library(folder, redacts=not no_redact)
     # Readers on other machines may look, but not write to files here.
-    desk = Desk(ProjectEditor(Path.cwd())) if is_loopback(host) else None
-    listener.serve(make_app(library, listener.hosts, token, desk), started)
+    session = EditSession(ProjectEditor(Path.cwd())) if is_loopback(host) else None
+    listener.serve(make_app(library, listener.hosts, token, session), started)
     return 0
 
 

@@ -17,7 +17,7 @@ from rightcall.cases.verdicts import judge
 from rightcall.cli._view import ProjectEditor
 from rightcall.reporting.pages import case_key
 from rightcall.reporting.store import RunFolder
-from rightcall.reporting.viewer import Desk, Token
+from rightcall.reporting.viewer import EditSession, Token
 
 LAPTOP = case_key("laptop_search")
 OWN = {"origin": f"http://127.0.0.1:{PORT}", "content-type": "application/x-www-form-urlencoded"}
@@ -38,8 +38,8 @@ class Project:
         self.file = folder / "shop.yaml"
         results = results_of(folder, laptop_search=WRONG, gift_card=SEARCH)
         self.run: RunFolder = new_run(folder / "runs", *results, **known)
-        self.desk = Desk(ProjectEditor(folder))
-        self.browser = Browser(folder / "runs", desk=self.desk)
+        self.session = EditSession(ProjectEditor(folder))
+        self.browser = Browser(folder / "runs", session=self.session)
         self.case = f"/runs/{self.run.folder.name}/cases/{LAPTOP}"
 
     def fields(self, page: str) -> dict[str, str]:
@@ -210,10 +210,10 @@ def test_a_viewer_that_others_reach_writes_nothing_and_says_so(project: Project,
 
 
 def test_a_viewer_with_a_token_asks_for_it_before_it_writes(project: Project, tmp_path: Path) -> None:
-    closed = Browser(tmp_path / "runs", Token("a-token-that-is-long-enough"), desk=project.desk)
+    closed = Browser(tmp_path / "runs", Token("a-token-that-is-long-enough"), session=project.session)
 
     assert closed.get(f"{project.case}/accept").status == 401
-    form = urlencode({"token": project.desk.token}).encode()
+    form = urlencode({"token": project.session.token}).encode()
     assert closed.ask("POST", f"{project.case}/accept", OWN, form).status == 401
 
 
@@ -266,7 +266,7 @@ def test_all_cases_with_one_cause_are_accepted_at_once(tmp_path: Path) -> None:
     [taken] = [each.trajectory for each in results_of(tmp_path / "x", gift_card=RIGHT[1:])]
     assert taken is not None
     run = new_run(tmp_path / "runs", *[judge(case, taken) for case in cases], evalset="many.yaml")
-    browser = Browser(tmp_path / "runs", desk=Desk(ProjectEditor(tmp_path)))
+    browser = Browser(tmp_path / "runs", session=EditSession(ProjectEditor(tmp_path)))
     address = f"/runs/{run.folder.name}/cases/{case_key('c0')}/accept"
 
     one, every = browser.get(address).text, browser.get(f"{address}?scope=cause").text

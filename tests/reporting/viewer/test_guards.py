@@ -11,7 +11,7 @@ from tests.reporting.viewer.viewing import PORT, RIGHT, Browser, new_run, result
 from rightcall.cli._view import ProjectEditor
 from rightcall.errors import ViewerError
 from rightcall.reporting.pages import case_key, key_of
-from rightcall.reporting.viewer import Desk, Hosts, Token, is_loopback, new_token
+from rightcall.reporting.viewer import EditSession, Hosts, Token, is_loopback, new_token
 
 SECRET = "a-token-that-is-long-enough"
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"]
@@ -64,7 +64,7 @@ def addresses(browser: Browser) -> list[str]:
 @pytest.mark.parametrize("stranger", STRANGERS)
 def test_strangers_are_answered_nothing_whatever_they_ask(runs: Path, stranger: str, method: str) -> None:
     headers, status = STRANGERS[stranger]
-    browser = Browser(runs, desk=Desk(ProjectEditor(runs.parent)))
+    browser = Browser(runs, session=EditSession(ProjectEditor(runs.parent)))
     for address in addresses(browser):
         answer = browser.ask(method, address, headers)
 

@@ -21,7 +21,7 @@ from tests.waiting import PATIENCE
 from rightcall import CaseResult, Trajectory
 from rightcall.cli._view import ProjectEditor
 from rightcall.reporting.pages import case_key, key_of
-from rightcall.reporting.viewer import Desk
+from rightcall.reporting.viewer import EditSession
 from rightcall.values.results import Outcome, Source
 
 
@@ -85,7 +85,7 @@ def test_every_page_of_a_hostile_run_shows_text_and_leads_to_pages_of_its_own(tm
             results[each.case_id] = each
     for _ in range(2):
         new_run(tmp_path, *results.values(), agent=texts[3], branch=texts[5], commit=texts[1], evalset=SHORT[0])
-    browser = Browser(tmp_path, desk=Desk(ProjectEditor(tmp_path)))
+    browser = Browser(tmp_path, session=EditSession(ProjectEditor(tmp_path)))
     pages = dict(walked(browser, most=280))
     [where, _] = [f"/runs/{name}" for name in browser.library.names()]
     for key in map(case_key, results):

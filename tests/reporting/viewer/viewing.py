@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from rightcall import CaseResult, ToolCall, Trajectory, load_eval_set
 from rightcall.cases.verdicts import judge
 from rightcall.reporting.store import RunFolder, create_run
-from rightcall.reporting.viewer import Desk, Hosts, Library, Token, make_app
+from rightcall.reporting.viewer import EditSession, Hosts, Library, Token, make_app
 from rightcall.values.results import Aggregates, Outcome, Tally, measures_of
 
 PORT = 8732
@@ -94,10 +94,10 @@ class Browser:
     """Asks a viewer of some runs, as a browser on this machine would unless told otherwise."""
 
     def __init__(
-        self, runs: Path, token: Token | None = None, *, redacts: bool = True, desk: Desk | None = None
+        self, runs: Path, token: Token | None = None, *, redacts: bool = True, session: EditSession | None = None
     ) -> None:
         self.library = Library(runs, redacts=redacts)
-        self.app = make_app(self.library, Hosts("127.0.0.1", PORT), token, desk)
+        self.app = make_app(self.library, Hosts("127.0.0.1", PORT), token, session)
 
     def get(self, address: str, **headers: str) -> Answer:
         return self.ask("GET", address, headers)

@@ -7,5 +7,5 @@ from ._app import (
     make_app as make_app,
     new_token as new_token,
 )
-from ._edit_view import Desk as Desk, Editor as Editor, Proposal as Proposal
+from ._edit_view import Editor as Editor, EditSession as EditSession, Proposal as Proposal
 from ._library import Index as Index, Library as Library

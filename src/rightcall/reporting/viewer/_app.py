@@ -31,7 +31,7 @@ from rightcall.errors import RightcallError, StoreError, ViewerError
 from rightcall.reporting.pages import Crumb, Links, MessagePage, message_html, script, stylesheet
 from rightcall.reporting.reports import printable
 
-from ._edit_view import ACTIONS, Desk, Proposal, edit_page
+from ._edit_view import ACTIONS, EditSession, Proposal, edit_page
 from ._library import Library
 from ._paths_view import shown_paths
 from ._run_view import shown_case, shown_mutants, shown_run, tool_page
@@ -89,19 +89,19 @@ _SECONDS_FOR_A_HEAD = 5.0
 _MOST_WAITING = 50
 
 
-def make_app(library: Library, hosts: Hosts, token: Token | None = None, desk: Desk | None = None) -> Guard:
+def make_app(library: Library, hosts: Hosts, token: Token | None = None, session: EditSession | None = None) -> Guard:
     """Return the viewer as an ASGI application for these host names, with or without a token.
 
-    Without a desk, its pages offer no edits.
+    Without a session for edits, its pages offer none.
     """
-    site = _Site(library, desk)
+    site = _Site(library, session)
     routes = [
         Route("/", site.page(site.runs)),
         Route("/runs/{run}", site.page(site.run)),
         Route("/runs/{run}/cases/{key}", site.page(site.case)),
         Route("/runs/{run}/tools/{key}", site.page(site.tool)),
         Route("/runs/{run}/mutants", site.page(site.mutants)),
-        *([] if desk is None else _acting_routes(site, desk)),
+        *([] if session is None else _acting_routes(site, session)),
         Route("/compare", site.page(site.compare)),
         Route("/paths", site.page(site.paths)),
         Route("/trends", site.page(site.trends)),
@@ -111,25 +111,27 @@ def make_app(library: Library, hosts: Hosts, token: Token | None = None, desk: D
     ]
     if token is not None:
         routes.append(Route(LOGIN, _login(token), methods=["POST"]))
-    return Guard(Router(routes, redirect_slashes=False, default=_not_found), hosts, token, is_acting=desk is not None)
+    return Guard(
+        Router(routes, redirect_slashes=False, default=_not_found), hosts, token, is_acting=session is not None
+    )
 
 
-def _acting_routes(site: _Site, desk: Desk) -> list[Route]:
+def _acting_routes(site: _Site, session: EditSession) -> list[Route]:
     """Return the routes of edits: GET shows one, and POST from our own form writes it."""
     case, run = "/runs/{run}/cases/{key}/{action}", "/runs/{run}/{action}"
     return [
         *[Route(path, site.page(site.edit), methods=["GET"]) for path in (case, run)],
-        *[Route(path, _posted(desk, site.page(site.write)), methods=["POST"]) for path in (case, run)],
-        Route(UNDO, _posted(desk, site.page(site.undo)), methods=["POST"]),
+        *[Route(path, _posted(session, site.page(site.write)), methods=["POST"]) for path in (case, run)],
+        Route(UNDO, _posted(session, site.page(site.undo)), methods=["POST"]),
     ]
 
 
 class _Site:
     """The handlers of a library's pages. One runs at a time, because they share its caches."""
 
-    def __init__(self, library: Library, desk: Desk | None = None) -> None:
+    def __init__(self, library: Library, session: EditSession | None = None) -> None:
         self._library = library
-        self._desk = desk
+        self._session = session
         self._lock = Lock()
 
     def page(self, view: _Page) -> Callable[[Request], Response]:
@@ -153,11 +155,11 @@ class _Site:
         return runs_page(self._library, request.query_params, _LINKS)
 
     def run(self, request: Request) -> str | None:
-        return shown_run(self._library, request.path_params["run"], request.query_params, _LINKS, self._desk)
+        return shown_run(self._library, request.path_params["run"], request.query_params, _LINKS, self._session)
 
     def case(self, request: Request) -> str | None:
         run, key = request.path_params["run"], request.path_params["key"]
-        return shown_case(self._library, run, key, request.query_params, _LINKS, self._desk)
+        return shown_case(self._library, run, key, request.query_params, _LINKS, self._session)
 
     def tool(self, request: Request) -> str | None:
         run, key = request.path_params["run"], request.path_params["key"]
@@ -181,7 +183,7 @@ class _Site:
         """Write the edit that a form was sent for, if it is still the one that was shown."""
         fields: Mapping[str, str] = request.state.fields
         made = self._edit(request, fields)
-        if made is None or self._desk is None:
+        if made is None or self._session is None:
             return None
         page, proposal = made
         if proposal is None or not proposal.lines:
@@ -189,24 +191,24 @@ class _Site:
         if fields.get("stamp") != proposal.stamp:
             again = self._edit(request, fields, "The file has changed since this was shown. Look at it again.")
             return _html(again[0] if again is not None else page, _CHANGED)
-        written = self._desk.write(proposal)
+        written = self._session.write(proposal)
         run, key = request.path_params["run"], request.path_params.get("key")
         there = _own(fields.get("back", "")) or (_LINKS.case(run, key) if key else _LINKS.run(run))
         return RedirectResponse(f"{there}{'&' if '?' in there else '?'}done={written.number}", 303)
 
     def undo(self, request: Request) -> str | Response | None:
         """Undo the last edit."""
-        if self._desk is None:
+        if self._session is None:
             return None
-        path = self._desk.undo()
+        path = self._session.undo()
         back = _own(request.state.fields.get("back", ""))
         return RedirectResponse(back, 303) if back else _message("Undone", f"{path} is as it was.", status=200)
 
     def _edit(self, request: Request, query: Mapping[str, str], note: str = "") -> tuple[str, Proposal | None] | None:
         action, key = request.path_params["action"], request.path_params.get("key", "")
-        if self._desk is None or action not in (ACTIONS if key else ("baseline",)):
+        if self._session is None or action not in (ACTIONS if key else ("baseline",)):
             return None
-        return edit_page(self._desk, self._library, request.path_params["run"], action, key, query, _LINKS, note)
+        return edit_page(self._session, self._library, request.path_params["run"], action, key, query, _LINKS, note)
 
     def search(self, request: Request) -> str:
         return shown_search(self._library, request.query_params, _LINKS)
@@ -223,7 +225,7 @@ class _Site:
         return compare_page(self._library, names, query, _LINKS, query.getlist("ignore"))
 
 
-def _posted(desk: Desk, answer: Callable[[Request], Response]) -> Callable[..., object]:
+def _posted(session: EditSession, answer: Callable[[Request], Response]) -> Callable[..., object]:
     """Return the handler of a form, which parses its fields and checks its token."""
 
     async def post(request: Request) -> Response:
@@ -234,7 +236,7 @@ def _posted(desk: Desk, answer: Callable[[Request], Response]) -> Callable[..., 
                 return PlainTextResponse("this is more than a form of ours has\n", 413)
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         request.state.fields = _fields(body) if kind == "application/x-www-form-urlencoded" else {}
-        if not desk.knows(request.state.fields.get("token", "")):
+        if not session.is_token(request.state.fields.get("token", "")):
             return _message(
                 "Not done", "This form is not of this viewer, or of an earlier one. Open the page again.", status=403
             )

@@ -69,8 +69,11 @@ class Written(msgspec.Struct, frozen=True):
         return f"{self.path} written, {self.lines:,} line{'' if self.lines == 1 else 's'}"
 
 
-class Desk:
-    """The edits offered by pages, and the last one made. Forms have a token that no other site can know."""
+class EditSession:
+    """The edits that pages offer while they are served, and the last one made.
+
+    Forms have a token that no other site can know.
+    """
 
     def __init__(self, editor: Editor) -> None:
         self._editor = editor
@@ -78,7 +81,7 @@ class Desk:
         self.last: Written | None = None
         self._count = 0
 
-    def knows(self, given: str) -> bool:
+    def is_token(self, given: str) -> bool:
         """Return whether this is the token of our forms."""
         return hmac.compare_digest(given.encode(errors="replace"), self.token.encode())
 
@@ -137,7 +140,7 @@ def _same_cause(index: Index, entry: Entry) -> list[Entry]:
 
 
 def edit_page(
-    desk: Desk,
+    session: EditSession,
     library: Library,
     name: str,
     action: str,
@@ -147,7 +150,7 @@ def edit_page(
     note: str = "",
 ) -> tuple[str, Proposal | None] | None:
     """Render a proposed edit, and return it; `None` if its run or case does not exist."""
-    found = desk.proposal(library, name, action, key, query)
+    found = session.proposal(library, name, action, key, query)
     if found is None:
         return None
     run, entry, made = found
@@ -171,7 +174,7 @@ def edit_page(
         if action == "accept" and entry is not None
         else (),
         action=links.act(name, action, key),
-        fields=(("token", desk.token), ("stamp", proposal.stamp if proposal is not None else ""), *fields),
+        fields=(("token", session.token), ("stamp", proposal.stamp if proposal is not None else ""), *fields),
         back=back,
     )
     return edit_html(page, links), proposal

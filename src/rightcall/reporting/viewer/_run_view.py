@@ -56,7 +56,7 @@ from rightcall.reporting.reports import Problem, overall_line, share_noticed
 from rightcall.reporting.store import RunFolder, kept_mutation
 from rightcall.values.results import GRAVITY, CaseResult, Verdict
 
-from ._edit_view import Desk
+from ._edit_view import EditSession
 from ._library import CallPlace, Entry, Index, Library
 from ._runs_view import choice_of, current_time, is_going_on, line_of, number_of, page_of, resume_command
 
@@ -79,7 +79,7 @@ _COLUMNS = {
 
 
 class _Looked(msgspec.Struct, frozen=True):
-    """A run to show: where it comes from, the query of the address, and the desk for edits."""
+    """A run to show: where it comes from, the query of the address, and the session for edits."""
 
     library: Library
     name: str
@@ -87,11 +87,11 @@ class _Looked(msgspec.Struct, frozen=True):
     index: Index
     query: Mapping[str, str]
     links: Links
-    desk: Desk | None = None
+    session: EditSession | None = None
 
 
 def shown_run(
-    library: Library, name: str, query: Mapping[str, str], links: Links, desk: Desk | None = None
+    library: Library, name: str, query: Mapping[str, str], links: Links, session: EditSession | None = None
 ) -> str | None:
     """Render a run with the selected case beside its list; `None` if it does not exist. Raises `StoreError`."""
     run = library.run(name)
@@ -128,22 +128,24 @@ def shown_run(
         evaluators=tuple([(each[:200], totals) for each, totals in list(counts.evaluators.items())[:100]]),
         tools=counts.tools,
         mutants=share_noticed(tried) if tried is not None else "",
-        detail=_detail(_Looked(library, name, run, index, query, links, desk), chosen) if chosen else None,
+        detail=_detail(_Looked(library, name, run, index, query, links, session), chosen) if chosen else None,
         is_case_asked=bool(asked),
         number=number,
         of=of,
         before=links.run(name, **kept, page=number - 1) if number > 1 else "",
         after=links.run(name, **kept, page=number + 1) if number < of else "",
     )
-    return run_list_html(_with_actions(page, run, desk, query), links)
+    return run_list_html(_with_actions(page, run, session, query), links)
 
 
-def _with_actions(page: RunListPage, run: RunFolder, desk: Desk | None, query: Mapping[str, str]) -> RunListPage:
+def _with_actions(
+    page: RunListPage, run: RunFolder, session: EditSession | None, query: Mapping[str, str]
+) -> RunListPage:
     """Return the page with the edits that it offers, and the edit just made."""
-    if desk is None:
+    if session is None:
         return page
     can_pin = run.header.finished is not None and bool(run.header.evalset)
-    return replace(page, can_pin=can_pin, done=done_of(desk, query), token=desk.token)
+    return replace(page, can_pin=can_pin, done=done_of(session, query), token=session.token)
 
 
 def _part(
@@ -229,14 +231,14 @@ def shown_mutants(library: Library, name: str, links: Links) -> str | None:
 
 
 def shown_case(
-    library: Library, name: str, key: str, query: Mapping[str, str], links: Links, desk: Desk | None = None
+    library: Library, name: str, key: str, query: Mapping[str, str], links: Links, session: EditSession | None = None
 ) -> str | None:
     """Render a case; `None` if the run or the case does not exist. Raises `StoreError`."""
     run = library.run(name)
     index = library.index(name, run) if run is not None else None
     if run is None or index is None:
         return None
-    page = _case_page(_Looked(library, name, run, index, query, links, desk), key)
+    page = _case_page(_Looked(library, name, run, index, query, links, session), key)
     return case_html(page, links) if page is not None else None
 
 
@@ -262,16 +264,16 @@ def _case_page(looked: _Looked, key: str) -> CasePage | None:
     )
     acting = Acting(
         copies=copies_of(result, run.header.agent, run.header.evalset),
-        is_allowed=looked.desk is not None and bool(run.header.evalset),
-        done=done_of(looked.desk, query),
-        token=looked.desk.token if looked.desk is not None else "",
+        is_allowed=looked.session is not None and bool(run.header.evalset),
+        done=done_of(looked.session, query),
+        token=looked.session.token if looked.session is not None else "",
     )
     return replace(page, acting=acting)
 
 
-def done_of(desk: Desk | None, query: Mapping[str, str]) -> str:
+def done_of(session: EditSession | None, query: Mapping[str, str]) -> str:
     """Return the edit that was just written, if the address refers to it; else an empty string."""
-    last = desk.last if desk is not None else None
+    last = session.last if session is not None else None
     return last.text if last is not None and query.get("done") == str(last.number) else ""
 
 
