@@ -84,8 +84,6 @@ class Tree:
         self.has_parents = any([span.parent_id is not None for span in spans])
         """Whether any span has a parent id, even of a span that is not here."""
         self._roles, self._doubtful = roles, doubtful
-        named = [agent_name(span) for span in spans if roles.get(id(span)) == "agent"]
-        self._agents = frozenset([name for name in named if name])
         self._calls: dict[str, CallRecord] = {}
         self._found: dict[str, CallRecord | None] = {}
         self._at_work: set[str] | None = None
@@ -119,6 +117,12 @@ class Tree:
         return frozenset(
             [trace for trace, count in counts.items() if count > 1 and (trace in found or trace not in shaped)]
         )
+
+    @cached_property
+    def _agents(self) -> frozenset[str]:
+        """The names of the agents of the run. They are needed only where the spans of calls name one."""
+        named = [agent_name(span) for span in self._all if self._roles.get(id(span)) == "agent"]
+        return frozenset([name for name in named if name])
 
     @cached_property
     def _times(self) -> _Intervals:
@@ -232,7 +236,7 @@ class Tree:
 
         Instrumentations that do not know the agent write the same default name on every span.
         """
-        return named if not self._agents or named in self._agents else None
+        return named if named is None or not self._agents or named in self._agents else None
 
     def _surroundings(self, above: str | None) -> _Surroundings:
         """Return the surroundings of the children of a span; computed once for each parent."""
