@@ -177,3 +177,20 @@ def test_a_model_has_the_fields_of_its_parent_and_its_own_whichever_is_asked_fir
     assert Child(second=3).model_dump() == {"first": 1, "second": 3}
     with pytest.raises(ModelError, match="unknown key 'second'"):
         Parent.model_validate({"second": 3})
+
+
+def test_a_simple_run_is_scored_without_what_builds_runs_and_reads_messages() -> None:
+    script = """
+import sys
+sys.argv = ["rightcall", "score", "docs/examples/trip.json", "--evalset", "docs/examples/trip.yaml"]
+from rightcall.cli import main
+try:
+    main()
+except SystemExit as ended:
+    assert ended.code == 1
+late = ("runs._run_builder", "runs._own_calls", "messages._framework_states", "messages._requests", "formats._rows")
+assert not ["rightcall.reading." + name for name in late if "rightcall.reading." + name in sys.modules]
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=PATIENCE, cwd=ROOT)
+
+    assert (done.returncode, done.stderr) == (0, "")

@@ -14,12 +14,12 @@ from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.values.decoding import admit
 from rightcall.values.trajectory import Trajectory
 
-from . import formats
-from .messages._framework_states import given_in
+# `messages` and `runs` import what reads messages and builds runs when it is first used: simple runs need neither, and
+# both are a fiftieth of the instructions of `rightcall score`.
+from . import formats, messages, runs
 from .messages._log import Log
 from .runs._input_output import GivenLog, Kept
 from .runs._notes import Recognised, Warnings
-from .runs._run_builder import RunBuilder
 from .runs._simple_runs import live_runs
 from .runs._traces import GROUPINGS, Grouping
 from .sources._document_reader import DocumentReader, is_large, opened
@@ -141,7 +141,7 @@ def read_spans(
         raise InputError(f"spans are a list of spans, not {shown(spans)}")
     if messages is None:
         return _read_alone(spans, Kept(metadata_attributes), limits)
-    run = RunBuilder(limits, Kept(metadata_attributes))
+    run = runs.RunBuilder(limits, Kept(metadata_attributes))
     _add_spans(run, spans, limits)
     run.log = _checked_log(messages, limits)
     return run.trajectory()
@@ -153,7 +153,7 @@ def _read_alone(spans: Iterable[Any], kept: Kept, limits: Limits, tools_are_seen
     direct = live_runs(limits, kept).trajectory_of(given)
     if direct is not None:
         return direct
-    run = RunBuilder(limits, kept, tools_are_seen)
+    run = runs.RunBuilder(limits, kept, tools_are_seen)
     _add_spans(run, given, limits)
     return run.trajectory()
 
@@ -194,10 +194,10 @@ def read_turns(
     """
     if len(turns) == 1 and not (is_conversation or turns[0].messages is not None or turns[0].documents):
         return _read_alone(turns[0].spans, _KEPT, limits, tools_are_seen)
-    run = RunBuilder(limits, _KEPT, tools_are_seen)
+    run = runs.RunBuilder(limits, _KEPT, tools_are_seen)
     warnings = Warnings()
     for number, turn in enumerate(turns):
-        place, asked = number if is_conversation else None, given_in(turn.asked)
+        place, asked = number if is_conversation else None, messages.given_in(turn.asked)
         _add_spans(run, turn.spans, limits)
         logs = [] if turn.messages is None else [_checked_log(turn.messages, limits)]
         if turn.documents:
@@ -222,7 +222,7 @@ def read_messages(messages: Any, *, limits: Limits = DEFAULT_LIMITS) -> Trajecto
     Raises:
         InputError: these are not messages of a known format.
     """
-    run = RunBuilder(limits)
+    run = runs.RunBuilder(limits)
     run.log = _checked_log(messages, limits)
     return run.trajectory()
 
@@ -270,7 +270,7 @@ def _gather(
     return name
 
 
-def _add_spans(run: RunBuilder, spans: Iterable[Any], limits: Limits) -> None:
+def _add_spans(run: runs.RunBuilder, spans: Iterable[Any], limits: Limits) -> None:
     for position, span in enumerate(spans):
         # Spans of the SDK are read as they are: `admit` would copy each attribute.
         if span.__class__ is Span:
@@ -281,7 +281,7 @@ def _add_spans(run: RunBuilder, spans: Iterable[Any], limits: Limits) -> None:
             _add_documents(run, admit(span, limits, where=f"spans[{position}]", foreign=True), position)
 
 
-def _add_documents(run: RunBuilder, document: Any, position: int) -> None:
+def _add_documents(run: runs.RunBuilder, document: Any, position: int) -> None:
     for item in formats.items_of(document):
         if isinstance(item, Span):
             run.add(item)

@@ -42,7 +42,9 @@ from ._kinds import (
     tools_of as tools_of,
 )
 from ._tool_calls import (
+    ANSWERS as ANSWERS,
     CONVENTIONS as CONVENTIONS,
+    HANDOFFS as HANDOFFS,
     MERGED as MERGED,
     SPAN_NAMES as SPAN_NAMES,
     WRAPPED_IN_MESSAGES as WRAPPED_IN_MESSAGES,

@@ -117,6 +117,15 @@ EXECUTE = ("gen_ai.operation.name", "execute_tool")
 MERGED = "(merged)"
 """The tool's name in the span that ADK writes for the merged responses of parallel calls."""
 
+# smolagents answers by calling `final_answer`, Pydantic AI by calling its output tool, `final_result`, ADK by calling
+# `set_model_response` where it has an output schema.
+ANSWERS = frozenset({"final_answer", "final_result", "set_model_response"})
+"""Names of calls by which agents answer."""
+# To a model a hand-off is a tool: `transfer_to_…` in OpenAI Agents, AutoGen and LangGraph, `transfer_back_to_…` in
+# LangGraph, `handoff_to_…` in Microsoft's Agent Framework and Strands.
+HANDOFFS = ("transfer_to_", "transfer_back_to_", "handoff_to_")
+"""Prefixes of the names of hand-offs."""
+
 _STATUS = (("gen_ai.tool.status", "error"), ("tool.status", "error"))
 _ADK = (
     ("gcp.vertex.agent.event_id", None),

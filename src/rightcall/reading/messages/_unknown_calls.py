@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from rightcall._lazy import lazy_pattern
 from rightcall.errors import InputError
-from rightcall.reading.formats import format_of
+from rightcall.reading import formats
 from rightcall.values.decoding import decode_json
 
 from ._log import decoded
@@ -342,7 +342,7 @@ def has_spans(value: Mapping[str, Any]) -> bool:
     """Whether an object has spans of a known container below one of its keys, or among the values there."""
     held = [each for each in value.values() if isinstance(each, (dict, list))]
     inner = [each for value in held for each in (value.values() if isinstance(value, dict) else value)]
-    return any([format_of(each) for each in [*held, *inner[:_MOST_SPANS]] if isinstance(each, (dict, list))])
+    return any([formats.format_of(each) for each in [*held, *inner[:_MOST_SPANS]] if isinstance(each, (dict, list))])
 
 
 _MOST_SPANS = 1_000

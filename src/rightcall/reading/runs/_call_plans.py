@@ -13,7 +13,9 @@ import msgspec
 from rightcall.limits import Limits
 from rightcall.reading import formats
 from rightcall.reading.conventions import (
+    ANSWERS,
     CLEAN_NAME,
+    HANDOFFS,
     MARKS_OF_ANY_VALUE,
     MERGED,
     CallShape,
@@ -44,7 +46,6 @@ from rightcall.reading.spans import (
 from rightcall.values.trajectory import ToolCall
 
 from ._input_output import KEYS, METADATA_KEYS, WITHIN, Kept
-from ._own_calls import ANSWERS, HANDOFFS
 from ._span_calls import DEFERRAL, NO_MESSAGE, PARAMETERS, read_error, take_args, take_ids, take_output, usable_text
 from ._tokens import COUNTS
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from copy import copy
 from itertools import groupby
 from operator import attrgetter, lt
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from rightcall.reading import messages
 from rightcall.reading.conventions import ELSEWHERE, WRAPPED_IN_MESSAGES
-from rightcall.reading.messages import Requests, key_of
 from rightcall.reading.spans import (
     NOTHING,
     CallRecord,
@@ -23,6 +23,10 @@ from rightcall.reading.spans import (
 )
 
 from ._span_tree import Tree
+
+if TYPE_CHECKING:
+    from rightcall.reading.messages import Requests
+
 
 _MCP = "mcp"
 _id_of = attrgetter("call_id")
@@ -276,7 +280,7 @@ def _pair_by_output(
     return [each for each in records if id(each) not in paired], [each for each in requests if not each.joined]
 
 
-Key = Callable[[CallRecord, Requests | None], Hashable]
+Key: TypeAlias = "Callable[[CallRecord, Requests | None], Hashable]"
 
 
 def _pair(
@@ -311,7 +315,7 @@ def _unclear_keys(records: list[CallRecord], key: Key) -> set[Hashable]:
 
 
 def _context_name_args_output(record: CallRecord, requests: Requests | None) -> Hashable:
-    return _context_name_args(record, requests), key_of(record.output)
+    return _context_name_args(record, requests), messages.key_of(record.output)
 
 
 def _context_name_args(record: CallRecord, requests: Requests | None) -> Hashable:

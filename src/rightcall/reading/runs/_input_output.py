@@ -6,26 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from rightcall.reading import messages
 from rightcall.reading.conventions import CallShape, Role, deferred_in, is_graph_node
-from rightcall.reading.messages import (
-    Exchange,
-    Log,
-    Side,
-    answer_in,
-    exchanges_of,
-    given_in,
-    message_attributes,
-    messages_in,
-    messages_in_event,
-    question_in,
-    returned_in,
-    turns_in_log,
-    writer_of,
-)
+from rightcall.reading.messages import Log, message_attributes, messages_in, messages_in_event, writer_of
 from rightcall.reading.spans import (
     CASE,
     CASES,
@@ -43,6 +30,10 @@ from rightcall.reading.spans import (
 )
 
 from ._span_tree import ReadSpan, Tree
+
+if TYPE_CHECKING:
+    from rightcall.reading.messages import Exchange, Side
+
 
 _JSON = "application/json"
 _LLAMA_INDEX = "openinference.instrumentation.llama_index"
@@ -274,26 +265,26 @@ def _is_recorded_twice(outer: ReadSpan, inner: ReadSpan) -> bool:
 def _question(speakers: _Speakers, span: ReadSpan) -> Any:
     """Return the question in a span's input, or at the end of its prompt; `NOTHING` if there is none."""
     if speakers.roles.get(id(span)) != "model":
-        found = next(_values(span, _INPUT, given_in), NOTHING)
+        found = next(_values(span, _INPUT, messages.given_in), NOTHING)
         if found is not NOTHING:
             return found
-    messages = speakers.messages(span, "input")
+    prompt = speakers.messages(span, "input")
     # If other messages follow it, the last text of the user may be a framework's prompt to try again.
-    asked = question_in(messages) if messages and writer_of(messages[-1]) == "user" else None
-    return asked or _of_model(speakers, span, given_in)
+    asked = messages.question_in(prompt) if prompt and writer_of(prompt[-1]) == "user" else None
+    return asked or _of_model(speakers, span, messages.given_in)
 
 
 def _last_word(speakers: _Speakers, span: ReadSpan) -> Any:
     """Return the last text of the user in a span's prompt, even if other messages follow it."""
-    return question_in(speakers.messages(span, "input")) or NOTHING
+    return messages.question_in(speakers.messages(span, "input")) or NOTHING
 
 
 def _answer(speakers: _Speakers, span: ReadSpan) -> Any:
     """Return the answer in a span's output, or in its messages; `NOTHING` if there is none."""
     made = speakers.messages(span, "output")
-    said = answer_in(made or speakers.messages(span, "input"))
+    said = messages.answer_in(made or speakers.messages(span, "input"))
     if speakers.roles.get(id(span)) != "model":
-        found = next(_values(span, _OUTPUT, returned_in), NOTHING)
+        found = next(_values(span, _OUTPUT, messages.returned_in), NOTHING)
         if found is not NOTHING:
             # A model with an output schema answers with a call, whose arguments Pydantic AI records as text.
             if said and found.__class__ is str and found.rstrip("\n") == said.rstrip("\n"):
@@ -302,10 +293,10 @@ def _answer(speakers: _Speakers, span: ReadSpan) -> Any:
             return found if said or not is_asked else outcome(found, keeps_quotes=True)
     if said:
         return said.rstrip("\n")
-    found = _of_model(speakers, span, returned_in)
+    found = _of_model(speakers, span, messages.returned_in)
     # An object beside a message that asks for calls repeats that message; it is not an answer.
     is_object = found is not NOTHING and outcome(found).__class__ in (dict, list)
-    return NOTHING if is_object and any([exchange.calls for exchange in exchanges_of(made)]) else found
+    return NOTHING if is_object and any([exchange.calls for exchange in messages.exchanges_of(made)]) else found
 
 
 def _of_model(speakers: _Speakers, span: ReadSpan, find: Callable[[Any, bool], Any]) -> Any:
@@ -317,11 +308,11 @@ def _of_model(speakers: _Speakers, span: ReadSpan, find: Callable[[Any, bool], A
 
 def plain_texts(span: ReadSpan) -> tuple[str, str]:
     """Return the input and the output of a model's span as recorded outside of messages; empty if there is no text."""
-    return next(_texts_of_model(span, given_in), ""), next(_texts_of_model(span, returned_in), "")
+    return next(_texts_of_model(span, messages.given_in), ""), next(_texts_of_model(span, messages.returned_in), "")
 
 
 def _texts_of_model(span: ReadSpan, find: Callable[[Any, bool], Any]) -> Iterator[str]:
-    keys = _GIVEN_TO_MODELS if find is given_in else _MADE_BY_MODELS
+    keys = _GIVEN_TO_MODELS if find is messages.given_in else _MADE_BY_MODELS
     texts = (found for found in _values(span, keys, find) if isinstance(found, str))
     return filter(None, map(_in_shown_message, texts)) if span.scope == _LLAMA_INDEX else texts
 
@@ -396,11 +387,11 @@ class GivenLog(msgspec.Struct, frozen=True):
     """What the user asked in that turn, if known."""
 
 
-def asked_and_answered_in(messages: list[Any], exchanges: list[Exchange]) -> list[tuple[Any, Any]]:
+def asked_and_answered_in(log: list[Any], exchanges: list[Exchange]) -> list[tuple[Any, Any]]:
     """Return question and answer of each turn of a log, by its messages and their exchanges; at least one pair."""
     told = [
         (turn or 0, each)
-        for turn, each in zip(turns_in_log(exchanges), zip(messages, exchanges, strict=True), strict=True)
+        for turn, each in zip(messages.turns_in_log(exchanges), zip(log, exchanges, strict=True), strict=True)
     ]
     # Messages of sub-agents are left out, unless a file has nothing else.
     if any([exchange.parent_id is None and exchange.is_of_agent for exchange in exchanges]):
@@ -409,7 +400,7 @@ def asked_and_answered_in(messages: list[Any], exchanges: list[Exchange]) -> lis
     return [
         (
             _first_question([exchange for _, exchange in part]),
-            answer_in([message for message, exchange in part if not _is_act_of_user(exchange)]),
+            messages.answer_in([message for message, exchange in part if not _is_act_of_user(exchange)]),
         )
         for part in parts
     ] or [(None, None)]

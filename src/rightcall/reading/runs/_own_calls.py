@@ -20,8 +20,10 @@ import msgspec
 
 from rightcall._lazy import lazy_pattern
 from rightcall.reading.conventions import (
+    ANSWERS,
     ASKED_FOR,
     FOR_APPROVAL,
+    HANDOFFS,
     REFUSED,
     CallShape,
     Role,
@@ -39,10 +41,6 @@ if TYPE_CHECKING:
     from ._span_tree import ReadSpan, Tree
 
 
-# smolagents answers by calling `final_answer`, Pydantic AI by calling its output tool, `final_result`, ADK by calling
-# `set_model_response` where it has an output schema.
-ANSWERS = frozenset({"final_answer", "final_result", "set_model_response"})
-"""Names of calls by which agents answer."""
 _FINISH = "finish"
 """The tool by which DSPy's `ReAct` ends."""
 _ANSWERS_OF_A_TYPE = "final_result_"
@@ -56,10 +54,6 @@ _STRUCTURED = (
 """The starts of the results of calls by which LangChain's agents give a structured answer; their names vary."""
 # Questions to the user, which ADK writes as calls in its events.
 _OF_ADK = frozenset({"adk_request_confirmation", "adk_request_credential", "adk_request_input"})
-# To a model a hand-off is a tool: `transfer_to_…` in OpenAI Agents, AutoGen and LangGraph, `transfer_back_to_…` in
-# LangGraph, `handoff_to_…` in Microsoft's Agent Framework and Strands.
-HANDOFFS = ("transfer_to_", "transfer_back_to_", "handoff_to_")
-"""Prefixes of the names of hand-offs."""
 _HANDOFF_SPAN = "openai-agents, hand-off"
 _NAMED_SPAN = "handoff to "
 """How OpenInference names the span of a hand-off in OpenAI Agents."""

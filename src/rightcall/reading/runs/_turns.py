@@ -11,14 +11,13 @@ from typing import Any
 
 import msgspec
 
+from rightcall.reading import messages
 from rightcall.reading.conventions import CallShape, Role
 from rightcall.reading.messages import (
     Conversation,
     Exchange,
     message_attributes,
     stopped_to_call,
-    words_of,
-    words_shared,
 )
 from rightcall.reading.spans import Span, is_incomplete
 
@@ -297,7 +296,7 @@ def _end_before_next_turn(
 def _is_answered_by_user(last: Sequence[ReadSpan], trace: Sequence[ReadSpan], read: ReadMessages) -> bool:
     """Whether a trace goes on with the conversation of another, which was answered, by a new text of the user."""
     before, now = _first_said(reversed(last), read), _first_said(trace, read)
-    words_before, words = words_of(before), words_of(now)
+    words_before, words = messages.words_of(before), messages.words_of(now)
     is_longer = len(words) > len(words_before) > 0 and words[: len(words_before)] == words_before
     return is_longer and _follows_work(now) is True and _have_answered(last, read)
 
@@ -312,7 +311,7 @@ def _goes_on(last: Sequence[ReadSpan], trace: Sequence[ReadSpan], read: ReadMess
     if _holds_results_alone(now):
         return True
     written = [each for each in now if each.is_of_user or each.is_of_agent]
-    words_before, words = words_of(before), words_of(now)
+    words_before, words = messages.words_of(before), messages.words_of(now)
     if written and (written[-1].calls or written[-1].results) and words and words == words_before:
         return True
     is_asked = words != words_before and _ends_with_words(now)
@@ -382,11 +381,11 @@ def _is_asked_anew(last: UserRequest, request: UserRequest, read: ReadMessages) 
     text. An agent that had requested calls may have waited for a person's approval.
     """
     before, now = _first_said(reversed(last.models), read), _first_said(request.models, read)
-    words_before, words = words_of(before), words_of(now)
+    words_before, words = messages.words_of(before), messages.words_of(now)
     # The same texts again: the next agent of a team, or the next step of a graph, got the same question.
     if _holds_results_alone(now) or (words and words == words_before):
         return False
-    shared = words_shared(words_before, words) if words and words_before else None
+    shared = messages.words_shared(words_before, words) if words and words_before else None
     if shared is None:
         has_other_words = (bool(words_before) and _ends_with_words(now)) or request.has_other_words_than(last)
         return (

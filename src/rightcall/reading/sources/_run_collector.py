@@ -8,7 +8,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import cached_property
 from itertools import groupby
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
@@ -24,7 +24,6 @@ from rightcall.reading.runs import (
     Kept,
     ReadSpan,
     Run,
-    RunBuilder,
     RunFilter,
     SimpleRun,
     SimpleRuns,
@@ -41,6 +40,10 @@ from rightcall.reading.spans import MESSAGES, UNREADABLE, Item, LogRecord, Other
 from rightcall.values.trajectory import Trajectory
 
 from ._document_reader import LOOKED_FOR, Budget
+
+if TYPE_CHECKING:
+    from rightcall.reading.runs import RunBuilder
+
 
 _HELD_BYTES = 48 * 1024 * 1024
 _NO_LIMIT = 1 << 62
@@ -175,7 +178,7 @@ class RunCollector:
                 else:
                     yield value.trajectory
                 continue
-            run = RunBuilder(self._limits, self._kept)
+            run = _builder(self._limits, self._kept)
             run.spans = spans_of(value)
             run.beside = self._beside
             run.logs = self._logs_of(self._logs if alone else dict.fromkeys([span.trace_id for span in run.spans]))
@@ -229,7 +232,7 @@ class RunCollector:
 
     def _of_messages(self, name: str, warnings: Warnings) -> Iterator[Trajectory]:
         for log in self._messages(name, warnings):
-            run = RunBuilder(self._limits, self._kept)
+            run = _builder(self._limits, self._kept)
             run.log = log
             warnings.recognised.formats.setdefault(log.format or MESSAGES)
             warnings.recognised.unused.update(dict.fromkeys(log.unused))
@@ -245,6 +248,13 @@ class RunCollector:
         for log in [log for log in logs if not log.format]:
             checked_messages(log.messages or [message for held in log.snapshots for message in held], name)
         return logs
+
+
+def _builder(limits: Limits, kept: Kept) -> RunBuilder:
+    """Return what builds a run. Imported here, because the simple runs of most files do not need it."""
+    from rightcall.reading.runs import RunBuilder
+
+    return RunBuilder(limits, kept)
 
 
 def _built(run: RunBuilder, warnings: Warnings) -> Trajectory:
@@ -318,7 +328,7 @@ class UnorderedSpans:
         runs.reverse()
         while runs:
             spans = spans_of(runs.pop())
-            run = RunBuilder(self._limits, self._kept)
+            run = _builder(self._limits, self._kept)
             run.spans = spans
             traces = {span.trace_id for span in spans} if self._troubles else ()
             troubles = {text for trace in traces for text in self._troubles.get(trace, ())}
