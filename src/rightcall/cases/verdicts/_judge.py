@@ -226,7 +226,7 @@ class AllCases:
     def tools_in(self, trajectory: Trajectory | None) -> tuple[str, ...]:
         """Return the tools of a trajectory that matter, also of one that belongs to no case.
 
-        A tool whose calls were withheld exists: its name in an expectation is no mistake.
+        A tool whose calls were withheld exists: its name in an expectation is not a mistake.
         """
         if self._names is None or trajectory is None:
             return ()

@@ -91,7 +91,7 @@ _ACTING_MARKS = (
 """A text without any of these matches no pattern for texts of models."""
 _OBSERVATION_BEGINNINGS = frozenset("<OAeNT[")
 _PROMPT = "bash-$"
-"""A text is no observation unless it begins with one of `_OBSERVATION_BEGINNINGS` or contains this prompt."""
+"""A text is not an observation unless it begins with one of `_OBSERVATION_BEGINNINGS` or contains this prompt."""
 _STEP_RESULT = "Observation:\n"
 _INTERPRETER = "python_interpreter"
 IN_CODE = "smolagents, code"

@@ -237,7 +237,7 @@ class ConversationReader:
             known.name, known.agent = known.name or call.name, known.agent or call.agent
             if known.args is NOTHING:
                 known.args = call.args
-            # A request that a result withheld is told again as it was made: that is no approval.
+            # A request that a result withheld is told again as it was made: that does not approve it.
             if is_answered(call) or (known.withheld and id(known) in requests.unready):
                 self._answer(known, call)
         self._has_history = self._has_history or not self.answering

@@ -262,7 +262,7 @@ def _of_own_kind(message: Mapping[str, Any]) -> str:
 
 
 _PEOPLE = ("", "all", "user", "assistant")
-"""Recipients of messages of gpt-oss that are no calls."""
+"""Recipients of messages of gpt-oss that are not calls."""
 
 
 def _tells_no_calls(message: Mapping[str, Any]) -> str:

@@ -149,7 +149,7 @@ def _is_in_text(value: Any, args: Mapping[str, Any]) -> bool:
     """
     held = next(iter(args.values())) if len(args) == 1 else None
     if held.__class__ is not str or (value.__class__ is dict and held.lstrip()[:1] not in ("{", '"')):
-        return False  # the second, as most texts are no objects, and finding that out is slow
+        return False  # the second, because most texts are not objects, and finding that out is slow
     try:
         return bool(arguments(held) == value)
     except UnparsableError:

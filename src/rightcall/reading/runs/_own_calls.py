@@ -335,7 +335,7 @@ def withhold_waiting(
     _withhold_tripped(records, spans)
     unsure = [record for record in records if record.is_asked and _is_unsettled(record)]
     for record in unsure:
-        record.withheld = ASKED_FOR  # it is no call that is known to be made
+        record.withheld = ASKED_FOR  # it is not known that the call was made
     return unsure[0] if unsure else lost
 
 

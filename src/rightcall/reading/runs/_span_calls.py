@@ -322,7 +322,7 @@ _TEXT = frozenset({"input"})
 
 
 def _is_cut_off(value: Any) -> bool:
-    """Whether a text that cannot be parsed begins like an object or list: it is no value of a single argument."""
+    """Whether a text that cannot be parsed begins like an object or list: it is not the value of a single argument."""
     return value.__class__ is str and value.lstrip()[:1] in ("{", "[")
 
 

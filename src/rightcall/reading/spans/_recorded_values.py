@@ -155,7 +155,7 @@ _SHORTEST = 32
 """The length from which a string may have been cut off. No limit is shorter, and strings such as `[` are whole."""
 USUAL_LIMITS = frozenset({1024, 2048, 4095, 4096, 8192, 32_768, 65_535, 65_536})
 """Lengths at which servers cut off strings of spans: Elastic 1024, Tempo 2048, New Relic 4095, Application Insights
-8192, and others at a power of two. One such string is no proof, but nothing else would show it."""
+8192, and others at a power of two. One such string does not prove it, but nothing else would show it."""
 
 
 def may_be_cut(value: Any) -> bool:

@@ -231,7 +231,7 @@ def parting_tree(
 
 
 def _with_reason(text: str, reason: str, rail: str, paper: Paper) -> Iterator[Line]:
-    """Yield a branch and why it fails, on a line of its own if both do not fit: a cut reason is no use."""
+    """Yield a branch and why it fails, on a line of its own if both do not fit: a cut reason helps little."""
     if not reason:
         yield (text,)
     elif cell_count(text) + 3 + cell_count(reason) <= paper.width:

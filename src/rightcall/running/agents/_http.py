@@ -270,7 +270,7 @@ class Receiver:
         try:
             head = await stream.read_head()
         except HttpError as problem:
-            if self.token.encode() in stream.head:  # malformed, but whoever knows the token is the agent
+            if self.token.encode() in stream.head:  # malformed, but only the agent knows the token
                 self._refuse(problem)
             raise
         assert isinstance(head, h11.Request)  # noqa: S101 - a server reads nothing else

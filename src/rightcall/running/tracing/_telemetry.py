@@ -29,7 +29,7 @@ class _Ids(IdGenerator):  # type: ignore[misc]
     """Generates ids without `random`'s shared state: an agent that seeds it must get the same numbers as without us."""
 
     def __init__(self) -> None:
-        self._random = random.Random()  # noqa: S311 - ids are no secrets
+        self._random = random.Random()  # noqa: S311 - ids are not secret
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._random.seed)
 
