@@ -229,11 +229,9 @@ def _posted(session: EditSession, answer: Callable[[Request], Response]) -> Call
     """Return the handler of a form, which parses its fields and checks its token."""
 
     async def post(request: Request) -> Response:
-        body = b""
-        async for piece in request.stream():
-            body += piece
-            if len(body) > _MOST_FORM:
-                return PlainTextResponse("this is more than a form of ours has\n", 413)
+        body = await _body(request, _MOST_FORM)
+        if body is None:
+            return PlainTextResponse("this is more than a form of ours has\n", 413)
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         request.state.fields = _fields(body) if kind == "application/x-www-form-urlencoded" else {}
         if not session.is_token(request.state.fields.get("token", "")):
@@ -247,19 +245,25 @@ def _posted(session: EditSession, answer: Callable[[Request], Response]) -> Call
 
 def _login(token: Token) -> Callable[..., object]:
     async def login(request: Request) -> Response:
-        body = b""
-        async for piece in request.stream():
-            body += piece
-            # The sender is not authenticated yet, so do not read more than a token can have.
-            if len(body) > _MOST_BODY:
-                return token_wanted()
-        if not token.is_token(_fields(body).get("token", "").strip()):
+        # The sender is not authenticated yet, so do not read more than a token can have.
+        body = await _body(request, _MOST_BODY)
+        if body is None or not token.is_token(_fields(body).get("token", "").strip()):
             return token_wanted()
         answer = RedirectResponse(_LINKS.runs(), 303)
         answer.set_cookie(COOKIE, token.cookie, httponly=True, samesite="strict")
         return answer
 
     return login
+
+
+async def _body(request: Request, most: int) -> bytes | None:
+    """Return the body of a request; `None` if it is larger than this, and then the rest is not read."""
+    body = b""
+    async for piece in request.stream():
+        body += piece
+        if len(body) > most:
+            return None
+    return body
 
 
 def _own(back: str) -> str:
