@@ -1,4 +1,8 @@
-"""Read the prompts and answers of models and agents in a run, and find answers whose requested calls are missing."""
+"""Read the prompts and answers of models and agents in a run.
+
+Some answers do not show which calls were made: those that stopped to call a tool but have no call (`Stop`), and those
+of requests that failed, whose calls may not have been made (`_Failure`).
+"""
 
 from __future__ import annotations
 
