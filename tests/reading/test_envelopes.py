@@ -67,7 +67,7 @@ def test_every_envelope_of_objects_has_one_here_that_it_unwraps() -> None:
 
 
 def test_every_envelope_has_signs_but_the_one_that_any_object_is_in() -> None:
-    unsigned = {each.name for each in CONVENTIONS if None in (each.signs_of_args, each.signs_of_output)}
+    unsigned = {each.name for each in CONVENTIONS if None in (each.unwrap_args.signs, each.unwrap_output.signs)}
 
     assert unsigned == {"haystack, asked"}
 

@@ -11,8 +11,10 @@ call. So a function is marked with its signs: an object without any of these key
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
+
+import msgspec
 
 from rightcall._lazy import lazy_pattern
 from rightcall.reading.spans import NOTHING, CallRecord, Span, UnparsableError, arguments, outcome
@@ -35,10 +37,30 @@ def _signed(*keys: str) -> Callable[[Envelope], Envelope]:
     return mark
 
 
-def signs_of(envelopes: Iterable[Envelope]) -> frozenset[str] | None:
-    """Return the signs of some envelopes; None if one of them has no signs, so that any object may be in it."""
-    signs = [_signs.get(envelope) for envelope in envelopes]
-    return None if None in signs else frozenset().union(*[each for each in signs if each])
+class Envelopes(msgspec.Struct, frozen=True):
+    """Envelopes that a value may be in, in the order in which it is taken out of them."""
+
+    each: tuple[Envelope, ...]
+    signs: frozenset[str] | None
+    """The keys by which an object may be in one of them; None if any object may be."""
+
+    def unwrap(self, value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
+        """Return a recorded value without its envelopes."""
+        signs = self.signs
+        if value.__class__ is dict and value and signs is not None and signs.isdisjoint(value):
+            return value
+        for unwrap in self.each:
+            value = unwrap(value, call, attributes)
+        return value
+
+
+def envelopes(*each: Envelope) -> Envelopes:
+    """Return these envelopes with the signs of all of them."""
+    signs = [_signs.get(envelope) for envelope in each]
+    return Envelopes(each, None if None in signs else frozenset().union(*[keys for keys in signs if keys]))
+
+
+NO_ENVELOPES = envelopes()
 
 
 _WRAPPERS = lazy_pattern(r"instrumentation|^strands\.|^gcp\.vertex\.agent|^mlflow\.|^com\.anthropic\.")

@@ -10,18 +10,20 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-from msgspec.structs import force_setattr
 
-from rightcall.reading.spans import CallRecord, Span
+from rightcall.reading.spans import Span
 
 from ._envelopes import (
+    NO_ENVELOPES,
     Envelope,
+    Envelopes,
     adk_output,
     adk_unmarked,
     callback_input,
     content_blocks,
     converse_blocks,
     dspy_call,
+    envelopes,
     foreign_input,
     foreign_output,
     genkit_output,
@@ -37,7 +39,6 @@ from ._envelopes import (
     openai_agents_output,
     pydantic_return,
     python_call,
-    signs_of,
     smolagents_call,
     tool_message,
     uipath_output,
@@ -66,8 +67,8 @@ class Convention(msgspec.Struct, frozen=True):
     """Attributes, with their values, which show that the call failed, whatever the status of the span."""
     message: tuple[str, ...] = ()
     """Attributes with the message of the error."""
-    unwrap_args: tuple[Envelope, ...] = ()
-    unwrap_output: tuple[Envelope, ...] = ()
+    unwrap_args: Envelopes = NO_ENVELOPES
+    unwrap_output: Envelopes = NO_ENVELOPES
     unwrap_said: tuple[Envelope, ...] = ()
     """Envelopes of outputs in messages."""
     encoded: bool = False
@@ -80,32 +81,6 @@ class Convention(msgspec.Struct, frozen=True):
     """The attribute with a person's decision, if the span records the question whether the call may be made."""
     dialect: str = ""
     """A name shared by conventions that one instrumentation may mix; by default the convention's own name."""
-    signs_of_args: frozenset[str] | None = None
-    """Keys by which an object may be in one of the envelopes of arguments; None if any may be. Set by these."""
-    signs_of_output: frozenset[str] | None = None
-    """The same for outputs."""
-
-    def __post_init__(self) -> None:
-        force_setattr(self, "signs_of_args", signs_of(self.unwrap_args))
-        force_setattr(self, "signs_of_output", signs_of(self.unwrap_output))
-
-    def unwrapped_args(self, value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-        """Return recorded arguments without the envelopes of this convention."""
-        signs = self.signs_of_args
-        if value.__class__ is dict and value and signs is not None and signs.isdisjoint(value):
-            return value
-        for unwrap in self.unwrap_args:
-            value = unwrap(value, call, attributes)
-        return value
-
-    def unwrapped_output(self, value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-        """Return a recorded output without the envelopes of this convention."""
-        signs = self.signs_of_output
-        if value.__class__ is dict and value and signs is not None and signs.isdisjoint(value):
-            return value
-        for unwrap in self.unwrap_output:
-            value = unwrap(value, call, attributes)
-        return value
 
 
 SPAN_NAMES = ("execute_tool ", "tools/call ", "Tool: ", "anthropic.custom_tool_use ", "running tool: ")
@@ -157,7 +132,7 @@ GEN_AI = Convention(
         "output.value",
     ),
     failure=_STATUS,
-    unwrap_output=(adk_unmarked, pydantic_return, tool_message, content_blocks, foreign_output),
+    unwrap_output=envelopes(adk_unmarked, pydantic_return, tool_message, content_blocks, foreign_output),
     setting=f"{_CAPTURE}=true, or the framework's own switch for sensitive data",
     dialect="gen_ai",
 )
@@ -169,7 +144,7 @@ ADK = Convention(
     call_id=("gen_ai.tool.call.id",),
     args=("gcp.vertex.agent.tool_call_args", "gen_ai.tool.call.arguments"),
     output=("gcp.vertex.agent.tool_response", "gen_ai.tool.call.result"),
-    unwrap_output=(adk_output,),
+    unwrap_output=envelopes(adk_output),
     unwrap_said=(adk_output,),
     encoded=True,
     setting=f"{_CAPTURE}=SPAN_ONLY",
@@ -182,7 +157,7 @@ STRANDS = msgspec.structs.replace(
     marks=(("gen_ai.system", "strands-agents"), EXECUTE),
     args_event=("gen_ai.tool.message", "content"),
     output_event=("gen_ai.choice", "message"),
-    unwrap_output=(converse_blocks,),
+    unwrap_output=envelopes(converse_blocks),
 )
 
 # OpenInference, spec/semantic_conventions.md: `openinference.span.kind` is required on every span.
@@ -194,8 +169,8 @@ OPENINFERENCE = Convention(
     args=("input.value", "tool.parameters", "gen_ai.tool.call.arguments"),
     output=("output.value", "gen_ai.tool.call.result"),
     failure=_STATUS,
-    unwrap_args=(smolagents_call, llamaindex_call, dspy_call),
-    unwrap_output=(
+    unwrap_args=envelopes(smolagents_call, llamaindex_call, dspy_call),
+    unwrap_output=envelopes(
         adk_unmarked,
         pydantic_return,
         tool_message,
@@ -220,8 +195,8 @@ OPENLLMETRY = Convention(
     call_id=("gen_ai.tool.call.id",),
     args=("gen_ai.tool.call.arguments", "traceloop.entity.input"),
     output=("gen_ai.tool.call.result", "traceloop.entity.output"),
-    unwrap_args=(callback_input, mcp_input, python_call),
-    unwrap_output=(tool_message, llamaindex_output, mcp_output, openai_agents_output, content_blocks),
+    unwrap_args=envelopes(callback_input, mcp_input, python_call),
+    unwrap_output=envelopes(tool_message, llamaindex_output, mcp_output, openai_agents_output, content_blocks),
     setting="TRACELOOP_TRACE_CONTENT=true",
 )
 
@@ -244,8 +219,8 @@ PLAIN = Convention(
     tool_id=("tool.id",),
     args=("input.value",),
     output=("output.value",),
-    unwrap_args=(foreign_input,),
-    unwrap_output=(uipath_output,),
+    unwrap_args=envelopes(foreign_input),
+    unwrap_output=envelopes(uipath_output),
     keeps_quotes=True,
 )
 """The simplest convention, UiPath's: any span with a tool's name is a call."""
@@ -260,7 +235,7 @@ CONVENTIONS = (
         call_id=("gen_ai.tool.call.id",),
         args=("gen_ai.tool.call.arguments",),
         output=("gen_ai.tool.call.result",),
-        unwrap_output=(mcp_result,),
+        unwrap_output=envelopes(mcp_result),
         setting="a span of the agent's framework around the call; MCP's own spans carry no content",
     ),
     Convention(
@@ -270,8 +245,8 @@ CONVENTIONS = (
         call_id=("gen_ai.tool.call.id",),
         args=("gen_ai.prompt", "input.value"),
         output=("gen_ai.completion", "output.value"),
-        unwrap_args=(langsmith_input,),
-        unwrap_output=(langsmith_output, tool_message),
+        unwrap_args=envelopes(langsmith_input),
+        unwrap_output=envelopes(langsmith_output, tool_message),
         encoded=True,
     ),
     OPENLLMETRY,
@@ -282,7 +257,7 @@ CONVENTIONS = (
         tool=("tool.name",),
         args=("tool.arguments",),
         output=("traceloop.entity.output",),
-        unwrap_output=(llamaindex_output,),
+        unwrap_output=envelopes(llamaindex_output),
         setting="TRACELOOP_TRACE_CONTENT=true",
     ),
     # UiPath's decorators mark tools as OpenInference does, but write every output as JSON, in UiPath's envelope.
@@ -294,7 +269,7 @@ CONVENTIONS = (
             OPENINFERENCE,
             name="openinference-adk",
             marks=(mark, _OPENINFERENCE),
-            unwrap_output=(adk_output,),
+            unwrap_output=envelopes(adk_output),
             unwrap_said=(adk_output,),
         )
         for mark in _ADK
@@ -307,7 +282,7 @@ CONVENTIONS = (
             args=("tool.parameters", "input.value"),
             args_event=STRANDS.args_event,
             output_event=STRANDS.output_event,
-            unwrap_output=(converse_blocks,),
+            unwrap_output=envelopes(converse_blocks),
         )
         for mark in (*_STRANDS, ("tool.call_id", None))
     ),
@@ -338,7 +313,7 @@ CONVENTIONS = (
             unwrap_output=unwrap,
             encoded=True,
         )
-        for subtype, unwrap in (("tool", ()), ("tool.v2", (genkit_output,)))
+        for subtype, unwrap in (("tool", NO_ENVELOPES), ("tool.v2", envelopes(genkit_output)))
     ),
     OPENINFERENCE,
     Convention(
@@ -349,8 +324,8 @@ CONVENTIONS = (
         output=("langfuse.observation.output",),
         failure=(("langfuse.observation.level", "error"),),
         message=("langfuse.observation.status_message",),
-        unwrap_args=(python_call,),
-        unwrap_output=(tool_message,),
+        unwrap_args=envelopes(python_call),
+        unwrap_output=envelopes(tool_message),
     ),
     *(msgspec.structs.replace(ADK, marks=(mark, EXECUTE)) for mark in _ADK),
     *(msgspec.structs.replace(STRANDS, marks=(mark, EXECUTE)) for mark in _STRANDS),
@@ -376,7 +351,7 @@ CONVENTIONS = (
             tool=("haystack.tool.name",),
             call_id=(_HAYSTACK_CALL,),
             args=(f"{_HAYSTACK_ASKED}.input",),
-            unwrap_args=(haystack_question,),
+            unwrap_args=envelopes(haystack_question),
             decision=f"{_HAYSTACK_ASKED}.decision",
             setting="HAYSTACK_CONTENT_TRACING_ENABLED=true",
         )
@@ -398,7 +373,7 @@ CONVENTIONS = (
         args=("input",),
         output=("output",),
         message=("error",),
-        unwrap_output=(logfire_output, openai_agents_output),
+        unwrap_output=envelopes(logfire_output, openai_agents_output),
     ),
     msgspec.structs.replace(GEN_AI, name="pydantic-ai", marks=(("tool_arguments", None), ("gen_ai.tool.name", None))),
     Convention(
@@ -426,7 +401,7 @@ CONVENTIONS = (
         call_id=("tool_call_id",),
         args=("mlflow.spanInputs",),
         output=("mlflow.spanOutputs",),
-        unwrap_output=(tool_message, llamaindex_output),
+        unwrap_output=envelopes(tool_message, llamaindex_output),
         encoded=True,
     ),
 )

@@ -164,20 +164,14 @@ class CallPlans(msgspec.Struct, eq=False):
         """Read a call by its plan; None if more has to be asked about it."""
         attributes: Any = span.attributes
         texts = attributes.texts(plan.places) if plan.places and not span.failed else None
-        record = self._record_of_texts(span, plan, *texts) if texts else None
-        return record or self._record_of_any(span, plan)
-
-    def _record_of_texts(
-        self, span: Span, plan: CallPlan, name: str, given: str, returned: str, *ids: str
-    ) -> CallRecord | None:
-        """Read a call whose arguments and output are texts; None if it is not as plain as most are."""
-        if (name, span.name, plan.is_told) not in self.names:
-            return None
-        record = CallRecord(name, span, plan.shape.convention.name)
-        for field, text in zip(plan.ids, ids, strict=True):
-            setattr(record, field, usable_text(text))
-        output = self.content(record, plan, span.attributes, given, returned)
-        return None if output is NOTHING or record.failed else record
+        if texts and ((texts[0], span.name, plan.is_told) in self.names or self._is_plain(texts[0], span, plan)):
+            name, given, returned, *ids = texts
+            record = CallRecord(name, span, plan.shape.convention.name)
+            for field, text in zip(plan.ids, ids, strict=True):
+                setattr(record, field, usable_text(text))
+            if self.content(record, plan, attributes, given, returned) is not NOTHING and not record.failed:
+                return record
+        return self._record_of_any(span, plan)
 
     def content(
         self, record: CallRecord, plan: CallPlan, attributes: Mapping[str, Any], given: str, returned: str
@@ -192,14 +186,14 @@ class CallPlans(msgspec.Struct, eq=False):
         try:
             # A text as short as that is not too deep: each level takes two characters.
             args: Any = _object(given) if len(given) <= short else arguments(given, limits)
-            args = record.args = convention.unwrapped_args(args, record, attributes)
+            args = record.args = convention.unwrap_args.unwrap(args, record, attributes)
             if returned[:1] == "{" and len(returned) <= short:
                 output: Any = _object(returned)
             else:
                 output = outcome(returned, limits, convention.encoded, convention.keeps_quotes)
         except (msgspec.DecodeError, UnicodeError, UnparsableError):
             return NOTHING
-        output = record.output = convention.unwrapped_output(output, record, attributes)
+        output = record.output = convention.unwrap_output.unwrap(output, record, attributes)
         # An error may be the question whether the call may be made.
         is_open = may_be_cut(output) if output.__class__ is str else output.__class__ is dict and "error" in output
         return NOTHING if is_open or args.__class__ is not dict or INVALID in args else output

@@ -301,7 +301,7 @@ def take_args(
     if _is_worthless(held) or (key == PARAMETERS and _is_schema(held)):
         return
     try:
-        value = convention.unwrapped_args(arguments(held, limits), record, attributes)
+        value = convention.unwrap_args.unwrap(arguments(held, limits), record, attributes)
         if value.__class__ is str:
             value = arguments(value, limits)
     except UnparsableError:
@@ -333,7 +333,7 @@ def take_output(
     if _is_worthless(held):
         return
     value = outcome(held, limits, convention.encoded, convention.keeps_quotes)
-    record.output = convention.unwrapped_output(value, record, attributes)
+    record.output = convention.unwrap_output.unwrap(value, record, attributes)
 
 
 def _is_worthless(value: Any) -> bool:
