@@ -312,7 +312,9 @@ def test_an_answer_that_was_cut_off_and_names_a_call_of_a_server_is_not_understo
 
 
 def test_messages_of_one_answer_are_no_choices_where_the_model_ended_once() -> None:
-    asked = [{"type": "tool_call", "id": name, "name": name, "arguments": {}} for name in ("look", "pay")]
+    asked: list[dict[str, Any]] = [
+        {"type": "tool_call", "id": name, "name": name, "arguments": {}} for name in ("look", "pay")
+    ]
     held = [{"role": "assistant", "parts": [each], "finish_reason": "tool_call"} for each in asked]
     ended = {"gen_ai.response.finish_reasons": ["tool_call"]}
 

@@ -128,8 +128,9 @@ _asked: ContextVar[tuple[str, str] | None] = ContextVar("rightcall_asked", defau
 def _call_renaming(original: Callable[..., Any]) -> Callable[..., Any]:
     async def call_tool(self: Any, name: str, tool_args: dict[str, Any], ctx: Any, tool: Any) -> Any:
         call_id, asked = getattr(ctx, "tool_call_id", None), _asked.get()
-        is_outermost = isinstance(call_id, str) and (asked is None or asked[0] != call_id)
-        token = _asked.set((call_id, name) if is_outermost else asked)
+        if isinstance(call_id, str) and (asked is None or asked[0] != call_id):
+            asked = call_id, name  # the outermost toolset has the name that the model knows
+        token = _asked.set(asked)
         try:
             return await original(self, name, tool_args, ctx, tool)
         finally:
