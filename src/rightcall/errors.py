@@ -211,6 +211,12 @@ def shown(value: object) -> str:
     return text if len(text) <= 80 else f"{text[:79]}…"
 
 
+def type_name(error: BaseException) -> str:
+    """Return the name of an exception's type, with its module unless that is Python's own."""
+    kind = type(error)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
 # For each of our words, those of other tools (Apple's Evaluations, promptfoo, assay, ToolSandbox, agentevals, veto) and
 # of everyday speech. Only letters and digits are compared, so that `tool_name` and `toolName` are one entry.
 _OTHER_WORDS = {

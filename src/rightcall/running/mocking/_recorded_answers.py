@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from rightcall.errors import InputError, MockError, shown
+from rightcall.errors import InputError, MockError, shown, type_name
 from rightcall.files import replace_file
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.running.tracing import ToolAnswer
@@ -209,14 +209,9 @@ def _outcome(answer: ToolAnswer) -> dict[str, Any]:
     try:
         if error is None:
             return {"output": admit(answer.value)}
-        return {"error": RecordedError(_type_name(error), _message(error), _arguments(error))}
+        return {"error": RecordedError(type_name(error), _message(error), _arguments(error))}
     except Exception as problem:  # noqa: BLE001 - copying a foreign object may raise, although the tool did not fail
         return {"unfit": str(problem)}
-
-
-def _type_name(error: BaseException) -> str:
-    kind = type(error)
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _message(error: BaseException) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from opentelemetry import context, trace
 from opentelemetry.trace import Status, StatusCode
 
+from rightcall.errors import type_name
 from rightcall.version import SCOPE
 
 from ._capture import current
@@ -53,8 +54,7 @@ def leave(entered: tuple[Any, Any]) -> None:
 
 def record_error(span: Any, error: BaseException) -> None:
     """Record an exception in a span, even if its `__str__` fails."""
-    kind = type(error)
-    name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    name = type_name(error)
     try:
         message = str(error)[:_LONGEST_TEXT]
     except Exception:  # noqa: BLE001 - the exception being recorded must not be replaced by another
