@@ -282,7 +282,7 @@ def reason(problem: BaseException) -> str:
 
 
 @contextmanager
-def telling() -> Iterator[None]:
+def spark_errors() -> Iterator[None]:
     """Raise an error of Spark as a `RightcallError` with a one-line message."""
     try:
         yield
@@ -332,7 +332,7 @@ def score_tables(
                 spans.append(df)
             else:
                 scores.append(_scored(df, plan, _home(paths), paths_too, has_places=kind == "parquet"))
-    with telling():
+    with spark_errors():
         if spans:
             whole = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), spans)
             runs = trajectories(whole, grouping=reading.grouping, case_attribute=reading.case_attribute)
@@ -368,7 +368,7 @@ def check_folder(spark: SparkSession, out: str) -> None:
     foreign = [file for file in files if not os.path.basename(file).startswith(_OURS)]
     if foreign:
         raise StoreError(f"{out}: {foreign[0]} was not written by Spark, and would be lost; choose another folder")
-    with telling():
+    with spark_errors():
         columns = spark.read.parquet(out).columns if files else SCORES.names
     if columns != SCORES.names:
         raise StoreError(f"{out}: the table there has other columns than scores have; choose another folder")
@@ -378,7 +378,7 @@ def _files(spark: SparkSession, address: str, most: int = 1_000_000) -> list[str
     """List the files in a folder at any depth, or the one file that is named; empty if nothing is there."""
     from pyspark.errors import AnalysisException
 
-    with telling():
+    with spark_errors():
         try:
             listed = spark.read.format("binaryFile").option("recursiveFileLookup", "true").load(address)
             return [row.path for row in listed.select("path").take(most)]
@@ -423,7 +423,7 @@ def _kind_in(spark: SparkSession, folder: str) -> str:
 def _read_tables(spark: SparkSession, kind: str, paths: Sequence[str]) -> list[DataFrame]:
     if kind == "delta":
         return [_read_delta(spark, path) for path in paths]
-    with telling(), _texts_in_folders(spark):
+    with spark_errors(), _texts_in_folders(spark):
         return [spark.read.option("mergeSchema", "true").parquet(*paths)]
 
 
@@ -440,7 +440,7 @@ def _texts_in_folders(spark: SparkSession) -> Iterator[None]:
 
 def _read_delta(spark: SparkSession, path: str) -> DataFrame:
     try:
-        with telling():
+        with spark_errors():
             return spark.read.format("delta").load(path)
     except RightcallError as problem:
         if "DATA_SOURCE_NOT_FOUND" not in str(problem):
@@ -519,7 +519,7 @@ def _home(paths: Sequence[str]) -> str:
 def _score_lines(spark: SparkSession, files: Sequence[str], plan: Plan, paths: bool) -> DataFrame:
     if plan.rule.reads_file:
         raise ConfigurationError("--join file= is for tables with --engine spark; lines are read by local or ray")
-    with telling():
+    with spark_errors():
         lines = spark.read.option("lineSep", "\n").text(list(files)).selectExpr("cast(value as binary) as line")
     function = sendable(__name__, "score_line_batches", msgspec.msgpack.encode(plan), paths)
     return map_in_arrow(lines, function, columns_of(paths=paths))

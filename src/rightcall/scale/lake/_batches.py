@@ -36,7 +36,7 @@ from rightcall.scale.columns import (
 from rightcall.values.decoding import decode_json
 from rightcall.values.trajectory import Trajectory, is_trajectory
 
-from ._files import Source, find_files, is_local, place, reason, telling
+from ._files import Source, find_files, is_local, place, read_errors_at, reason
 from ._fragments import KEY, Fragment, Kind, ParquetSpans, bucket_count, plan_digest, span_buckets
 
 ROWS = 16_384
@@ -144,7 +144,7 @@ def table_batches(address: str) -> Iterator[pa.RecordBatch]:
 def open_bytes(address: str) -> Iterator[IO[bytes]]:
     """Open a file for reading. Raises `InputError`."""
     where = place(address)
-    with telling(address), where.system.open_input_file(where.path) as file:
+    with read_errors_at(address), where.system.open_input_file(where.path) as file:
         yield file
 
 

@@ -88,7 +88,7 @@ def found_file(info: fs.FileInfo, where: Place) -> File:
 
 
 @contextmanager
-def telling(address: str) -> Iterator[None]:
+def read_errors_at(address: str) -> Iterator[None]:
     """Raise an error of Arrow or the system as an `InputError` with one line that names the address."""
     try:
         yield
@@ -134,7 +134,7 @@ def find_files(sources: Sequence[str], out: str | None = None) -> list[Source]:
 
 def _found(source: str) -> Iterator[Source]:
     where = place(source)
-    with telling(source):
+    with read_errors_at(source):
         [info] = where.system.get_file_info([where.path])
     if info.type == fs.FileType.Directory:
         yield from _in_folder(where)
@@ -148,7 +148,7 @@ def _found(source: str) -> Iterator[Source]:
 
 
 def _in_folder(folder: Place) -> Iterator[Source]:
-    with telling(folder.address):
+    with read_errors_at(folder.address):
         [log] = folder.system.get_file_info([f"{folder.path.rstrip('/')}/{LOG}"])
         if log.type == fs.FileType.Directory:
             for file, values in delta_files(folder):
@@ -179,7 +179,7 @@ def _matching(where: Place) -> Iterable[str]:
     fixed = next(number for number, part in enumerate(parts) if has_magic(part))
     base, pattern = "/".join(parts[:fixed]), re.compile(_regex("/".join(parts[fixed:])))
     root = where.address[: where.address.index("/".join(parts[fixed:]))].rstrip("/")
-    with telling(where.address):
+    with read_errors_at(where.address):
         listed = where.system.get_file_info(fs.FileSelector(base, recursive=True, allow_not_found=True))
     names = [info.path.lstrip("/").removeprefix(f"{base}/") for info in listed if info.type == fs.FileType.File]
     return [joined(root, name) for name in sorted(names) if pattern.fullmatch(name)]
@@ -214,7 +214,7 @@ def delta_files(folder: Place) -> Iterator[tuple[File, tuple[tuple[str, str | No
     for action in sorted(pa.table(table.get_add_actions(flatten=True)).to_pylist(), key=lambda one: str(one["path"])):
         path = unquote(action["path"])
         where = place(path) if "://" in path else folder.below(path)  # files of a shallow clone are in another table
-        with telling(where.address):
+        with read_errors_at(where.address):
             [info] = where.system.get_file_info([where.path])
         if info.type != fs.FileType.File:
             raise InputError(f"{folder.address}: the table has a file that is not there: {where.address}")

@@ -267,10 +267,10 @@ def _with_words(fields: Iterable[Sequence[Any]]) -> list[Any]:
 
 def _redacted_plain(plain: dict[str, Any], look: Look) -> dict[str, Any]:
     """Redact a result given as plain data. The trajectory comes first, because it shows which secrets there are."""
-    trajectory, telling = _recorded(plain["trajectory"], look)
+    trajectory, redactor = _recorded(plain["trajectory"], look)
     rest = {key: value for key, value in plain.items() if key != "trajectory"}
-    told_rest = telling.value(rest)
-    return {key: trajectory if key == "trajectory" else told_rest[key] for key in plain}
+    others = redactor.value(rest)
+    return {key: trajectory if key == "trajectory" else others[key] for key in plain}
 
 
 def _recorded(plain: Any, look: Look) -> tuple[Any, _TextRedactor]:
@@ -280,15 +280,15 @@ def _recorded(plain: Any, look: Look) -> tuple[Any, _TextRedactor]:
     """
     redacting = Redactor(look)
     trajectory = redacting.value(plain)
-    telling = _TextRedactor(redacting)
-    if trajectory is None or not telling.knows_any:
-        return trajectory, telling
-    calls = [_without_known(call, _OF_CALLS, telling) for call in trajectory["calls"]]
-    return {**_without_known(trajectory, _OF_TRAJECTORIES, telling), "calls": calls}, telling
+    redactor = _TextRedactor(redacting)
+    if trajectory is None or not redactor.knows_any:
+        return trajectory, redactor
+    calls = [_without_known(call, _OF_CALLS, redactor) for call in trajectory["calls"]]
+    return {**_without_known(trajectory, _OF_TRAJECTORIES, redactor), "calls": calls}, redactor
 
 
-def _without_known(fields: dict[str, Any], names: frozenset[str], telling: _TextRedactor) -> dict[str, Any]:
-    return {name: telling.known(value) if name in names else value for name, value in fields.items()}
+def _without_known(fields: dict[str, Any], names: frozenset[str], redactor: _TextRedactor) -> dict[str, Any]:
+    return {name: redactor.known(value) if name in names else value for name, value in fields.items()}
 
 
 class _TextRedactor:
