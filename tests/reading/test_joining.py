@@ -406,15 +406,23 @@ def test_a_tool_that_was_tried_again_gives_the_model_the_result_of_its_last_atte
     assert {(each.turn, each.group) for each in trajectory.calls} == {(0, "turn-1")}
 
 
-def test_two_tries_under_one_id_are_one_call_also_where_the_request_has_no_id() -> None:
+@for_each(
+    ("call_id", "told"),
+    [
+        ("c1", [(None, "turn-1"), ("fine", "turn-1")]),
+        # Made up from the name and a number, it is the id of another call in the next turn.
+        ("t_0", [("fine", "turn-1"), (None, None)]),
+    ],
+)
+def test_two_tries_under_one_id_are_one_call_also_where_the_request_has_no_id(call_id: str, told: list[Any]) -> None:
     request_of_model = asked(("", "t", {"a": 1}))
-    tries = [executed(number, "t", "c1", '{"a": 1}') for number in (2, 3)]
+    tries = [executed(number, "t", call_id, '{"a": 1}') for number in (2, 3)]
 
     trajectory = read_one(
         chat(1, [], request_of_model), *tries, chat(9, [*request_of_model, *answered(("", "fine"))], [])
     )
 
-    assert [(each.output, each.group) for each in trajectory.calls] == [(None, "turn-1"), ("fine", "turn-1")]
+    assert [(each.output, each.group) for each in trajectory.calls] == told
 
 
 def test_the_same_request_without_an_id_is_one_however_often_it_is_repeated() -> None:

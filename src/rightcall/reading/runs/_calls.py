@@ -220,13 +220,13 @@ def _attempts(records: list[CallRecord], key: Callable[[CallRecord], Hashable]) 
 def _is_tried_again(record: CallRecord, later: CallRecord) -> bool:
     """Whether another call of the same tool, or of the same id, began as the next attempt when a call was over.
 
-    What a framework runs again has the id of the first attempt, whatever came of that. Without this id, only a call
-    that failed is tried again.
+    What a framework runs again has the id of the first attempt, whatever came of that. Without this id, or with one
+    that is made up and begins again in each turn, only a call that failed is tried again.
     """
     begun = _start(later)
     if begun is None or not 0 < end_of_call(record) <= begun:
         return False
-    if record.call_id and record.call_id == later.call_id:
+    if record.call_id and record.call_id == later.call_id and not has_made_up_id(record):
         return True
     return record.failed and record.agent == later.agent and not have_different_ids(record, later)
 
