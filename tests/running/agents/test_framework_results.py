@@ -533,3 +533,41 @@ def test_the_tokens_of_a_turn_of_strands_are_not_those_of_all_turns() -> None:
 
     assert usage is not None
     assert usage.total_tokens == 5
+
+
+def of_openai_agents(*outputs: str, rejected: tuple[str, ...]) -> Any:
+    """A run of OpenAI Agents in which the agent `shop` paid once for each output, some by a guardrail."""
+    calls = [
+        {"type": "function_call", "call_id": f"{place}", "name": "pay", "arguments": "{}"}
+        for place in range(len(outputs))
+    ]
+    results = [
+        {"type": "function_call_output", "call_id": f"{place}", "output": output}
+        for place, output in enumerate(outputs)
+    ]
+    behaviors = [{"type": "allow"}, *[{"type": "reject_content", "message": message} for message in rejected]]
+    return row(
+        final_output="Done.",
+        to_input_list=lambda: [{"role": "user", "content": "Pay"}, *calls, *results],
+        new_items=[row(raw_item=each, agent=row(name="shop")) for each in [*calls, *results]],
+        tool_input_guardrail_results=[row(output=row(behavior=each)) for each in behaviors],
+    )
+
+
+def test_a_call_that_a_guardrail_of_openai_agents_refused_is_withheld() -> None:
+    trajectory = read_messages(answer_of(of_openai_agents("Too much.", "paid", rejected=("Too much.",))).messages)
+
+    assert [each.output for each in trajectory.calls] == ["paid"]
+    assert [each.reason for each in trajectory.withheld] == ["refused by a guardrail"]
+
+
+def test_a_result_that_may_be_of_a_guardrail_or_of_the_tool_is_of_a_call() -> None:
+    refused_once = of_openai_agents("Too much.", "Too much.", rejected=("Too much.",))
+
+    assert read_messages(answer_of(refused_once).messages).names == ("pay", "pay")
+
+
+def test_calls_of_openai_agents_have_the_agent_that_made_them() -> None:
+    trajectory = read_messages(answer_of(of_openai_agents("paid", rejected=())).messages)
+
+    assert [each.agent for each in trajectory.calls] == ["shop"]

@@ -1,5 +1,6 @@
 from ._envelopes import (
     ASKED_FOR as ASKED_FOR,
+    BY_GUARDRAIL as BY_GUARDRAIL,
     DEFERRALS as DEFERRALS,
     ELSEWHERE as ELSEWHERE,
     FOR_APPROVAL as FOR_APPROVAL,

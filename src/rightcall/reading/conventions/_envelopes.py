@@ -93,6 +93,7 @@ ASKED_FOR = "approval was asked for"
 """The reason for withholding a call that may still be made."""
 REFUSED = "approval was refused"
 REFUSED_BY_USER = "refused by the user"
+BY_GUARDRAIL = "refused by a guardrail"
 ELSEWHERE = "deferred: the tool is run elsewhere"
 DEFERRALS = {
     "pydantic_ai.exceptions.ApprovalRequired": ASKED_FOR,

@@ -11,7 +11,7 @@ from operator import attrgetter, lt
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rightcall.reading import messages
-from rightcall.reading.conventions import ELSEWHERE, WRAPPED_IN_MESSAGES
+from rightcall.reading.conventions import BY_GUARDRAIL, ELSEWHERE, WRAPPED_IN_MESSAGES
 from rightcall.reading.spans import (
     NOTHING,
     CallRecord,
@@ -350,7 +350,8 @@ def _may_be_of_one_turn(record: CallRecord, request: CallRecord) -> bool:
 
 def _take(record: CallRecord, request: CallRecord) -> None:
     """Fill a record from its request, and mark the request as joined."""
-    if request.withheld and record.is_open:  # OpenAI Agents starts the span of a tool before it asks for approval
+    # OpenAI Agents starts the span of a tool before it asks for approval, and ends it with the result of a guardrail.
+    if request.withheld and (record.is_open or request.withheld == BY_GUARDRAIL):
         record.withheld = request.withheld
     if record.withheld == ELSEWHERE and not (request.is_open or request.withheld):
         # The program that ran the tool gave the agent a result; the span has the exception that deferred the call.

@@ -22,6 +22,7 @@ from rightcall._lazy import lazy_pattern
 from rightcall.reading.conventions import (
     ANSWERS,
     ASKED_FOR,
+    BY_GUARDRAIL,
     FOR_APPROVAL,
     HANDOFFS,
     REFUSED,
@@ -88,7 +89,6 @@ _INTERRUPT = lazy_pattern(
 _LONGEST_ANSWER = 100_000
 _TRIPPED = lazy_pattern(r"(?:\A|'error': ')Tool input guardrail \S{1,200} triggered tripwire(?:'\}{1,2})?\Z")
 """The error of a call in OpenAI Agents, alone or in the data of the error."""
-_BY_GUARDRAIL = "refused by a guardrail"
 
 
 def agents_in(
@@ -419,7 +419,7 @@ def _withhold_tripped(records: Iterable[CallRecord], spans: Iterable[ReadSpan]) 
     around = {span.parent_id for span in spans} if tripped else set()
     for record in tripped:
         if record.span and record.span.span_id not in around:
-            record.withheld = _BY_GUARDRAIL
+            record.withheld = BY_GUARDRAIL
 
 
 def _follows(other: Span, span: Span) -> bool:

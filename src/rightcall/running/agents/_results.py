@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from rightcall.reading.conventions import ASKED_FOR, ELSEWHERE, REFUSED
+from rightcall.reading.conventions import ASKED_FOR, BY_GUARDRAIL, ELSEWHERE, REFUSED
 from rightcall.reading.messages import refused
 from rightcall.values.trajectory import Usage
 
@@ -115,16 +115,44 @@ def _has_prompt(message: Any) -> bool:
 
 
 def openai_items(result: Any) -> list[Any]:
-    """Return the items of a run, and notes on the calls that wait for approval or were not approved."""
-    items = plain(result.to_input_list())
+    """Return the items of a run, and notes on the calls that wait for approval, were not approved, or were refused.
+
+    Each call has the agent that made it as its author.
+    """
+    new = [(item, plain(getattr(item, "raw_item", None))) for item in getattr(result, "new_items", None) or ()]
+    agents = {_id_of(raw): getattr(getattr(item, "agent", None), "name", None) for item, raw in new if _is_call(raw)}
+    items = [
+        {**item, "author": agents[_id_of(item)]} if _is_call(item) and agents.get(_id_of(item)) else item
+        for item in plain(result.to_input_list())
+    ]
     waiting = [plain(item.raw_item) for item in getattr(result, "interruptions", None) or ()]
     notes = [refused(call["call_id"], ASKED_FOR) for call in waiting if isinstance(call.get("call_id"), str)]
+    notes += _refused_by_guardrails(result, [raw for _, raw in new if isinstance(raw, dict)])
     is_approved = getattr(getattr(result, "context_wrapper", None), "is_tool_approved", None)
     if is_approved is None:
         return [*items, *notes]
     calls = [item for item in items if isinstance(item, dict) and item.get("type") == "function_call"]
     denied = [call["call_id"] for call in calls if is_approved(call["name"], call["call_id"]) is False]
     return [*items, *notes, *[refused(call_id, REFUSED) for call_id in denied]]
+
+
+def _is_call(item: Any) -> bool:
+    return isinstance(item, dict) and str(item.get("type")).endswith("_call")
+
+
+def _id_of(call: dict[str, Any]) -> Any:
+    return call.get("call_id") or call.get("id")
+
+
+def _refused_by_guardrails(result: Any, new: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return notes on the calls for which guardrails of OpenAI Agents gave the result, before the tool was run.
+
+    Such a result does not name its call: if a tool returned the same text, it is not known which call was made.
+    """
+    behaviors = [plain(each.output.behavior) for each in getattr(result, "tool_input_guardrail_results", None) or ()]
+    told = [each.get("message") for each in behaviors if each.get("type") == "reject_content"]
+    calls = [each["call_id"] for each in new if each.get("type") == "function_call_output" and each["output"] in told]
+    return [refused(call_id, BY_GUARDRAIL) for call_id in calls] if len(calls) == len(told) else []
 
 
 def langchain_answer(state: Any) -> Any:
