@@ -67,6 +67,18 @@ def other_agent(input):
     asked, given = part("tool-call", args={"order": 7}, **call), part("tool-return", content="shipped", **call)
     return Result(SAID, response(asked), request(given), DONE)
 
+def softened(input):
+    "A middleware gives the model a text instead of the exception."
+    def refuse(order):
+        raise ValueError("no such order")
+    call = dict(tool_name="refund", tool_call_id="1")
+    try:
+        lookalikes.StructuredTool("refund", refuse).run({"order": 7})
+    except ValueError:
+        pass
+    asked, given = part("tool-call", args={"order": input}, **call), part("tool-return", content="Sorry.", **call)
+    return Result(SAID, response(asked), request(given), DONE)
+
 def spans_of_mcp(input):
     "The client of MCP has a span of its own, without the arguments."
     held = {"mcp.method.name": "tools/call", "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look"}
@@ -163,6 +175,17 @@ def test_a_run_that_continues_with_the_answer_to_a_deferred_call_shows_the_call(
 
 def test_what_was_dispatched_completes_spans_without_arguments(project: Path) -> None:
     assert told(path_of("spans_of_mcp", project)) == [("look", {"order": 7}, "shipped")]
+
+
+def test_a_call_whose_tool_raised_has_failed_whatever_the_model_was_told(project: Path) -> None:
+    path = path_of("softened", project, 7)
+
+    assert [(call.name, call.error) for call in path.calls] == [("refund", "ValueError: no such order")]
+    assert path.usage is not None
+
+
+def test_a_failure_of_a_call_with_other_arguments_is_not_that_of_the_call_in_the_messages(project: Path) -> None:
+    assert [(call.args, call.error) for call in path_of("softened", project, 8).calls] == [({"order": 8}, None)]
 
 
 def test_a_call_that_was_put_off_and_then_made_is_one_call(project: Path) -> None:

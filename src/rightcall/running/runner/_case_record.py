@@ -25,7 +25,7 @@ from rightcall.running.frameworks import DispatchedCall, ToolInventory, log_docu
 from rightcall.running.tracing import Captured, captured_trajectory, tools_are_marked
 from rightcall.values.decoding import admit, dump_line, load_as, load_json
 from rightcall.values.results import Cause, Outcome
-from rightcall.values.trajectory import KeptSpans, RawSpan, Trajectory, span_text
+from rightcall.values.trajectory import KeptSpans, RawSpan, ToolCall, Trajectory, span_text
 
 if TYPE_CHECKING:
     from mmap import mmap
@@ -219,7 +219,7 @@ class CaseTrajectory:
         more = _lacking(log, latest)
         unshown = [call for call in more if call.parent is None and not call.is_deferred]
         self.is_result_partial = result.messages is not None and bool(unshown)
-        if more:
+        if more or _has_unshown_failure(log, latest):
             documents = (*result.documents, log_document(log))
             turn = captured.turn(messages=result.messages, documents=documents, asked=asked)
             latest = self._read([turn], has_others)
@@ -253,6 +253,30 @@ def _lacking(log: Sequence[DispatchedCall], path: Trajectory) -> list[Dispatched
     shown = Counter([call.name for call in path.calls if "args" not in call.unrecorded])
     lacking = Counter([call.tool for call in log if not call.is_deferred]) - shown
     return [call for call in log if call.is_deferred or lacking[call.tool]]
+
+
+def _has_unshown_failure(log: Sequence[DispatchedCall], path: Trajectory) -> bool:
+    """Return whether a tool raised, and the same call has no error in the trajectory.
+
+    A middleware may give the model a text of its own instead of the exception (LangChain's `wrap_tool_call`).
+    """
+    raised = [call for call in log if call.answer is not None and call.answer.error is not None]
+    if not raised:
+        return False
+    known = [call for call in path.calls if "args" not in call.unrecorded]
+    shown, failed = Counter(map(_name_args, known)), Counter([_name_args(call) for call in known if call.error])
+    made = Counter([_key(call.tool, call.args) for call in log])
+    more = Counter([_key(call.tool, call.args) for call in raised]) - failed
+    # A middleware may also change the arguments, and then it is not known which call of the trajectory this is.
+    return any([shown[key] == made[key] for key in more])
+
+
+def _name_args(call: ToolCall) -> tuple[str, str]:
+    return _key(call.name, call.args or {})
+
+
+def _key(name: str, args: Mapping[str, Any]) -> tuple[str, str]:
+    return name, repr(sorted(args.items()))
 
 
 class CaseSpans:
