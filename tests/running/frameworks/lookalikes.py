@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import ModuleType
@@ -69,6 +69,8 @@ class RunContext:
     tool_name: str | None = None
     deps: Any = None
     tool_call_id: str | None = None
+    messages: Sequence[Any] = ()
+    tool_call_approved: bool = False
 
 
 class BaseTool:
@@ -99,6 +101,17 @@ class BaseTool:
 class StructuredTool(BaseTool):
     def _run(self, **given: Any) -> Any:
         return self.function(**given)
+
+
+class NightsTool(StructuredTool):
+    """A tool with a parameter that the model need not give."""
+
+    @property
+    def tool_call_schema(self) -> dict[str, Any]:
+        return {"properties": {"order": {"type": "integer"}, "nights": {"type": "integer", "default": 3}}}
+
+    def run(self, given: dict[str, Any]) -> Any:
+        return self._run(**{"nights": 3, **given})
 
 
 @dataclass
@@ -171,7 +184,7 @@ MODULES: dict[str, dict[str, type]] = {
         "RenamedToolset": RenamedToolset,
         "RunContext": RunContext,
     },
-    "langchain_core.tools": {"BaseTool": BaseTool, "StructuredTool": StructuredTool},
+    "langchain_core.tools": {"BaseTool": BaseTool, "StructuredTool": StructuredTool, "NightsTool": NightsTool},
     "agents.tool": {"FunctionTool": FunctionTool, "WebSearchTool": WebSearchTool, "AgentBase": AgentBase},
     "google.adk.tools.base_tool": {"BaseTool": AdkTool, "FunctionTool": AdkFunctionTool},
     "mcp.client.session": {"ClientSession": ClientSession},

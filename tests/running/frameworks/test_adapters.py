@@ -111,6 +111,45 @@ def test_calls_are_logged_as_spans(dispatch: Callable[[int], Any]) -> None:
     assert (call.name, call.args, call.output) == ("refund", {"order": 7}, {"refunded": 7})
 
 
+@dataclasses.dataclass
+class Asked:
+    """A call in a message of Pydantic AI."""
+
+    args: dict[str, Any]
+    tool_call_id: str = "c1"
+
+    def args_as_dict(self) -> dict[str, Any]:
+        return self.args
+
+
+@dataclasses.dataclass
+class Response:
+    parts: list[Any]
+
+
+@pytest.mark.parametrize(("is_approved", "args"), [(False, {"order": 7}), (True, {"order": 7, "nights": 3})])
+def test_defaults_of_a_tool_of_pydantic_ai_are_no_arguments_unless_a_person_approved_the_call(
+    is_approved: bool, args: dict[str, Any]
+) -> None:
+    said = [Response([Asked({"order": 8}, "c0"), Asked({"order": 7}), object()])]
+    context = fake.RunContext("refund", None, "c1", said, tool_call_approved=is_approved)
+    toolset = fake.FunctionToolset(refund=lambda ctx, order, nights: refund(order))
+    log: list[DispatchedCall] = []
+    with logging_calls(log):
+        asyncio.run(toolset.call_tool("refund", {"order": 7, "nights": 3}, context, None))
+
+    assert ([call.args for call in log], RAN) == ([args], [7])
+
+
+def test_defaults_of_a_tool_of_langchain_are_no_arguments() -> None:
+    log: list[DispatchedCall] = []
+    with logging_calls(log):
+        fake.NightsTool("refund", refund).run({"order": 7})
+        fake.NightsTool("refund", refund).run({"order": 7, "nights": 4})
+
+    assert [call.args for call in log] == [{"order": 7}, {"order": 7, "nights": 4}]
+
+
 def ask_billing(order: int) -> Any:
     """A tool that asks another agent, which calls a tool of its own."""
     ASKED.append(order)

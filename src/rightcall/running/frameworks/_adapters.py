@@ -145,9 +145,23 @@ def _call_toolset(original: Callable[..., Any]) -> Callable[..., Any]:
         asked = _asked.get()
         is_renamed = asked is not None and asked[0] == getattr(ctx, "tool_call_id", None)
         seen = asked[1] if asked is not None and is_renamed else getattr(ctx, "tool_name", None) or name
-        return await dispatched(seen, tool_args, lambda: original(self, name, tool_args, ctx, tool), RETURN_VALUE)
+        given = _asked_with(ctx, tool_args)
+        return await dispatched(seen, given, lambda: original(self, name, tool_args, ctx, tool), RETURN_VALUE)
 
     return call_tool
+
+
+def _asked_with(ctx: Any, tool_args: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments that the model gave, without the defaults that Pydantic adds to them.
+
+    A person who approved the call may have changed them.
+    """
+    messages, call_id = getattr(ctx, "messages", None) or (), getattr(ctx, "tool_call_id", None)
+    parts = [] if not messages or not call_id else getattr(messages[-1], "parts", ())
+    asked = [part for part in parts if getattr(part, "tool_call_id", None) == call_id and hasattr(part, "args_as_dict")]
+    if len(asked) != 1 or getattr(ctx, "tool_call_approved", False):
+        return tool_args
+    return dict(asked[0].args_as_dict())
 
 
 class _LangChain:
@@ -161,6 +175,8 @@ class _LangChain:
 
     def stand_in(self) -> None:
         for kind in family(sys.modules[self.module].BaseTool):
+            wrap(kind, "run", _invoke_tool)
+            wrap(kind, "arun", _ainvoke_tool)
             wrap(kind, "_run", _run_tool)
             wrap(kind, "_arun", _arun_tool)
 
@@ -174,6 +190,32 @@ class _LangChain:
         if isinstance(nodes, Mapping) and isinstance(getattr(value, "channels", None), Mapping):
             yield [getattr(node, "bound", None) for node in nodes.values()]
             yield [inner for node in nodes.values() for inner in getattr(node, "subgraphs", None) or ()]
+
+
+_invoked: ContextVar[tuple[Any, Any] | None] = ContextVar("rightcall_invoked", default=None)
+"""The tool of LangChain that is being invoked in this context, and its input before defaults are added to it."""
+
+
+def _invoke_tool(original: Callable[..., Any]) -> Callable[..., Any]:
+    def run(self: Any, tool_input: Any, *args: Any, **kwargs: Any) -> Any:
+        token = _invoked.set((self, tool_input))
+        try:
+            return original(self, tool_input, *args, **kwargs)
+        finally:
+            _invoked.reset(token)
+
+    return run
+
+
+def _ainvoke_tool(original: Callable[..., Any]) -> Callable[..., Any]:
+    async def arun(self: Any, tool_input: Any, *args: Any, **kwargs: Any) -> Any:
+        token = _invoked.set((self, tool_input))
+        try:
+            return await original(self, tool_input, *args, **kwargs)
+        finally:
+            _invoked.reset(token)
+
+    return arun
 
 
 def _run_tool(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -195,8 +237,10 @@ def _arun_tool(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _given(tool: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments that the model gave: those in the schema that was sent to it."""
-    names = list(_declared(tool).get("properties", {}))
+    """Return the arguments that the model gave: those in the schema that was sent to it, without defaults."""
+    names, invoked = list(_declared(tool).get("properties", {})), _invoked.get()
+    if invoked is not None and invoked[0] is tool and isinstance(invoked[1], Mapping):
+        return {key: invoked[1][key] for key in names if key in invoked[1]}
     return {**dict(zip(names, args, strict=False)), **{key: kwargs[key] for key in names if key in kwargs}}
 
 
