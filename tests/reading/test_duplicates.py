@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.reading.traces import request, span
+from tests.reading.traces import call, request, span
 
 from rightcall import Trajectory, read
 
@@ -135,3 +135,38 @@ def test_the_span_of_a_server_that_lost_its_place_may_be_of_the_call_that_is_run
     made = trajectory(span(1, {}, name="run", endTimeUnixNano="9900"), client, by_mcp(3, **parents[3]))
 
     assert (made.names, made.calls_recorded) == (("t",), not lost)
+
+
+def marked(args: str, *, inside: bool, scope: str = "rightcall") -> Trajectory:
+    """A call of a framework, and a span of the function that it called, which is marked as a tool."""
+    framework = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "book"}
+    outer = span(1, {**framework, "gen_ai.tool.call.arguments": '{"id": 1}'}, endTimeUnixNano="9000")
+    inner = call(2, "book", args, parent=1 if inside else None)
+    resources = [*request(outer, scope="framework")["resourceSpans"], *request(inner, scope=scope)["resourceSpans"]]
+    [trajectory] = read({"resourceSpans": resources})
+    return trajectory
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_marked_function_with_defaults_is_the_call_of_its_framework(inside: bool) -> None:
+    assert [each.args for each in marked('{"id": 1, "nights": 3}', inside=inside).calls] == [{"id": 1}]
+
+
+def test_another_call_of_a_marked_function_is_a_call_of_its_own() -> None:
+    assert len(marked('{"id": 2, "nights": 3}', inside=True).calls) == 2
+    assert len(marked('{"nights": 3}', inside=True).calls) == 2
+    assert len(marked('{"id": 1, "nights": 3}', inside=True, scope="other").calls) == 2
+
+
+def test_a_marked_function_has_the_arguments_that_the_model_gave() -> None:
+    asked = {"id": "c1", "function": {"name": "book", "arguments": '{"id": 1}'}}
+    said = json.dumps([{"role": "assistant", "tool_calls": [asked]}])
+    model = span(1, {"gen_ai.operation.name": "chat", "gen_ai.output.messages": said})
+    resources = [
+        *request(model, scope="framework")["resourceSpans"],
+        *request(call(2, "book", '{"id": 1, "nights": 3}'), scope="rightcall")["resourceSpans"],
+    ]
+
+    [trajectory] = read({"resourceSpans": resources})
+
+    assert [(each.args, each.call_id) for each in trajectory.calls] == [({"id": 1}, "c1")]

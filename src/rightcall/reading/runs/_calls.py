@@ -21,6 +21,7 @@ from rightcall.reading.spans import (
     have_different_ids,
     same_but_nulls,
 )
+from rightcall.version import SCOPE
 
 from ._span_tree import Tree
 
@@ -105,7 +106,18 @@ def _is_untimed(record: CallRecord) -> bool:
     return span is None or span.start_ns is None or span.end_ns is None
 
 
+def _has_defaults(record: CallRecord, other: CallRecord) -> bool:
+    """Whether a span of a marked function has the arguments of another record of the call, and defaults beside them."""
+    if record.span is None or record.span.scope != SCOPE or NOTHING in (record.args, other.args):
+        return False
+    return len(other.args) < len(record.args) and all(
+        [key in record.args and same_but_nulls(record.args[key], value) for key, value in other.args.items()]
+    )
+
+
 def _merge(record: CallRecord, other: CallRecord, tree: Tree) -> None:
+    if _has_defaults(record, other):
+        record.args = other.args
     record.fill(other)
     if other.span and other.span.span_id:
         tree.stand_for(other.span.span_id, record)
@@ -126,7 +138,8 @@ def _agree(first: CallRecord, second: CallRecord) -> bool:
     if first.call_id and second.call_id and first.call_id != second.call_id:
         return False
     if first.args is not NOTHING and second.args is not NOTHING:
-        return same_but_nulls(first.args, second.args)
+        is_one = same_but_nulls(first.args, second.args)
+        return is_one or _has_defaults(first, second) or _has_defaults(second, first)
     return _bare_agrees(first, second) and _bare_agrees(second, first)
 
 
@@ -341,7 +354,8 @@ def _compatible(record: CallRecord, request: CallRecord) -> bool:
         if record.bare is not NOTHING and request.args is not NOTHING:
             return _is_only_argument(record.bare, request.args)
         return True
-    return same_but_nulls(record.args, request.args) or _is_in_text(record.args, request.args)
+    is_same = same_but_nulls(record.args, request.args) or _is_in_text(record.args, request.args)
+    return is_same or _has_defaults(record, request)
 
 
 def _may_be_of_one_turn(record: CallRecord, request: CallRecord) -> bool:
@@ -359,7 +373,9 @@ def _take(record: CallRecord, request: CallRecord) -> None:
     if record.output is NOTHING and request.output is not NOTHING:
         for unwrap in WRAPPED_IN_MESSAGES.get(record.convention, ()):
             request.output = unwrap(request.output, request, {})
-    if NOTHING not in (record.args, request.args) and _is_in_text(record.args, request.args):
+    if _has_defaults(record, request) or (
+        NOTHING not in (record.args, request.args) and _is_in_text(record.args, request.args)
+    ):
         record.args = request.args
     record.fill(request)
     record.group, record.order = request.group, request.order

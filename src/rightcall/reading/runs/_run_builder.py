@@ -23,7 +23,15 @@ from rightcall.reading.spans import (
 from rightcall.values.trajectory import NOT_UNDERSTOOD, NOT_UNDERSTOOD_NOTE, Message, ToolCall, Trajectory
 from rightcall.version import SCOPE
 
-from ._calls import group_by_time, join, may_be_seen_twice, ordered, part_siblings, unsettled, without_duplicates
+from ._calls import (
+    group_by_time,
+    join,
+    may_be_seen_twice,
+    ordered,
+    part_siblings,
+    unsettled,
+    without_duplicates,
+)
 from ._conversations import Conversations, first_in_other_turn, stop_in_log
 from ._input_output import GivenLog, Kept, asked_and_answered, asked_and_answered_in, run_metadata
 from ._notes import NotUnderstood, Warnings
