@@ -134,6 +134,33 @@ def test_a_hand_off_in_openai_agents_own_export_is_a_call() -> None:
     assert read_spans([exported]).names == ("transfer_to_billing",)
 
 
+def exported(number: int, tool: str, output: Any, error: str = "", **args: Any) -> dict[str, Any]:
+    """A call in the own export of OpenAI Agents, which shows nothing of what the model asked for."""
+    data = {"type": "function", "name": tool, "input": json.dumps(args), "output": output, "mcp_data": None}
+    times = {"started_at": f"2026-01-01T00:00:0{number}Z", "ended_at": f"2026-01-01T00:00:0{number}Z"}
+    told = {"message": "Error running tool", "data": {"error": error}} if error else None
+    ids = {"object": "trace.span", "id": f"span_{number}", "trace_id": "trace_1"}
+    return {**ids, **times, "span_data": data, "error": told}
+
+
+def test_a_call_in_openai_agents_own_export_that_only_asked_is_no_call() -> None:
+    asked, paid = exported(1, "pay", None, order=1), exported(3, "pay", "paid", order=1)
+    other = exported(2, "pay", None, order=2)
+
+    assert [each.output for each in read_spans([asked, paid]).calls] == ["paid"]
+    assert "a call of pay, which may have been made" in read_spans([asked, other, paid]).not_understood
+    assert read_spans([other, paid]).names == ("pay", "pay")
+
+
+def test_a_call_in_openai_agents_own_export_has_the_text_of_an_mcp_server_or_was_refused_by_a_guardrail() -> None:
+    text = {"type": "text", "text": "3"}
+    tripped = "Tool input guardrail ToolInputGuardrail triggered tripwire"
+    found = read_spans([exported(1, "add", text), exported(2, "pay", None, tripped)])
+
+    assert [(each.name, each.output) for each in found.calls] == [("add", "3")]
+    assert [each.reason for each in found.withheld] == ["refused by a guardrail"]
+
+
 def refused(is_error: bool) -> dict[str, Any]:
     result = {"name": "refund", "content": "amount exceeds order total 20", "call_id": "c1", "is_error": is_error}
     return {

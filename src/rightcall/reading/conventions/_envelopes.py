@@ -317,7 +317,9 @@ def logfire_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) 
 @_signed("type")
 def openai_agents_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Unwrap OpenAI Agents' `ToolOutputText`, which tools of MCP servers return; the model gets its text."""
-    is_theirs = call.span is not None and call.span.scope.endswith("openai_agents")
+    is_theirs = call.span is not None and (call.span.scope or call.convention).endswith(
+        ("openai_agents", "openai-agents")
+    )
     is_text = is_theirs and value.__class__ is dict and value.keys() == {"type", "text"} and _is_text_block(value)
     return outcome(value["text"]) if is_text else value
 

@@ -79,6 +79,7 @@ _OTHERS = frozenset({"user", "human", "tool", "system", "function", "developer"}
 _LONGEST = 2_000
 _ASKS, _REJECTS = UNCONFIRMED
 _OPENAI_AGENTS = "openai_agents"
+_OWN_EXPORT = "openai-agents"
 _ADK = ("gcp.vertex.agent", "google_adk")
 _ONE_CALL = lazy_pattern(r"adk-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\Z")
 """An id that ADK makes up for one call. It runs the tool again under this id only if a person was asked about it."""
@@ -87,7 +88,9 @@ _INTERRUPT = lazy_pattern(
 )
 """An interrupt in the answer of an agent of Strands, which writes them as Python does."""
 _LONGEST_ANSWER = 100_000
-_TRIPPED = lazy_pattern(r"(?:\A|'error': ')Tool input guardrail \S{1,200} triggered tripwire(?:'\}{1,2})?\Z")
+_TRIPPED = lazy_pattern(
+    r"(?:\A|'error': '|\AError running tool: )Tool input guardrail \S{1,200} triggered tripwire(?:'\}{1,2})?\Z"
+)
 """The error of a call in OpenAI Agents, alone or in the data of the error."""
 
 
@@ -262,13 +265,17 @@ def _withhold_surplus(records: Sequence[CallRecord], requests: Requests) -> Call
     OpenAI Agents begins a span before it asks for approval, and another one once it has it. A span surely only asked if
     one with the same arguments and a result follows; else the first span that may be a call is returned. A span without
     a scope, as in exports of some servers, may be of any framework, where both are calls.
+
+    The framework's own export may not have what models asked for, and has no result of a tool that returned nothing.
+    If one of its spans only asked, any other span without a result may have, too.
     """
     if not any([_may_ask(record) for record in records]):
         return None
     asked = Counter([request.name for request in requests.made])
+    may_ask_all = _is_any_told_again([record for record in records if _is_exported(record)])
     told: dict[str, list[CallRecord]] = {}
     for record in records:
-        if not (record.call_id or record.withheld) and asked[record.name]:
+        if not (record.call_id or record.withheld) and (asked[record.name] or (may_ask_all and _is_exported(record))):
             told.setdefault(record.name, []).append(record)
     unsure = None
     for name, spans in told.items():
@@ -278,7 +285,7 @@ def _withhold_surplus(records: Sequence[CallRecord], requests: Requests) -> Call
         may_ask.sort(key=lambda each: returned.get(_name_args(each[1]), -1) < each[0])
         for place, record in may_ask[: max(len(spans) - asked[name], 0)]:
             is_told_again = record.args is not NOTHING and returned.get(_name_args(record), -1) > place
-            is_sure = is_told_again and record.span is not None and bool(record.span.scope)
+            is_sure = is_told_again and record.span is not None and bool(record.span.scope or _is_exported(record))
             unsure = unsure or (None if is_sure else record)
             record.withheld = ASKED_FOR
     return unsure
@@ -289,6 +296,22 @@ def _may_ask(record: CallRecord) -> bool:
     if not record.is_open or record.call_id or record.span is None:
         return False
     return not record.span.scope or record.span.scope.endswith(_OPENAI_AGENTS)
+
+
+def _is_exported(record: CallRecord) -> bool:
+    """Return whether a call is in OpenAI Agents' own export, with its contents."""
+    return record.convention == _OWN_EXPORT and record.args is not NOTHING
+
+
+def _is_any_told_again(records: Sequence[CallRecord]) -> bool:
+    """Return whether a span without a result is followed by one with the same arguments and a result."""
+    later: set[Hashable] = set()
+    for record in reversed(records):
+        if not record.is_open:
+            later.add(_name_args(record))
+        elif _name_args(record) in later:
+            return True
+    return False
 
 
 class Wait(msgspec.Struct, frozen=True):

@@ -219,7 +219,9 @@ class RunBuilder:
         said = self._all_logs()
         # If only calls were recorded, there are no messages to read.
         if not said and not self.logs and len(records) == len(spans):
-            return without_questions(records, self._requests)[0], []
+            records, unsure = without_questions(records, self._requests)
+            self._not_understood.note_asked(unsure)
+            return records, []
         conversations.add_to(self._requests, turns, tree, self._not_understood)
         conversations.take_states(self._requests)
         self._requests.withhold_refused()
