@@ -357,6 +357,42 @@ def test_a_span_of_any_agent_knows_its_parent_by_the_context_and_has_content() -
     assert trajectory.input == "A tv?"
 
 
+def test_a_tool_span_of_koog_is_the_call_that_its_messages_have_as_text() -> None:
+    asked = json.dumps(
+        [{"function": {"name": "search", "arguments": '{"query": "tv"}'}, "id": "c1", "type": "function"}],
+        separators=(",", ":"),
+    )
+    model = {"gen_ai.operation.name": "chat", "gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": "A tv?"}
+    later = {
+        "gen_ai.prompt.1.role": "tool",
+        "gen_ai.prompt.1.content": asked,
+        "gen_ai.prompt.2.role": "tool",
+        "gen_ai.prompt.2.content": "3 found",
+        "gen_ai.completion.0.role": "assistant",
+        "gen_ai.completion.0.content": "Three.",
+    }
+    tool = {
+        "gen_ai.tool.name": "search",
+        "gen_ai.tool.description": "Find goods",
+        "gen_ai.tool.call.id": "c1",
+        "input.value": '{"query":"tv"}',
+        "output.value": "3 found",
+    }
+    spans = [
+        span(1, {"gen_ai.operation.name": "invoke_agent"}),
+        span(2, model | {"gen_ai.completion.0.role": "assistant", "gen_ai.completion.0.content": asked}, parent=1),
+        span(3, tool, parent=1),
+        span(4, model | later, parent=1),
+    ]
+
+    for held in (spans, [*spans[:2], spans[3]]):
+        trajectory = read_one(*held)
+        assert [(call.name, call.args, call.output) for call in trajectory.calls] == [
+            ("search", {"query": "tv"}, "3 found")
+        ]
+        assert trajectory.output == "Three."
+
+
 @pytest.mark.parametrize(("length", "is_read"), [(10_000, True), (10_001, False)])
 def test_the_name_of_a_tool_has_ten_thousand_characters_at_most(length: int, is_read: bool) -> None:
     found = read_one(span(1, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "x" * length}))

@@ -376,6 +376,12 @@ CONVENTIONS = (
         unwrap_output=envelopes(logfire_output, openai_agents_output),
     ),
     msgspec.structs.replace(GEN_AI, name="pydantic-ai", marks=(("tool_arguments", None), ("gen_ai.tool.name", None))),
+    # Koog 0.3, whose spans of tools have no operation.
+    msgspec.structs.replace(
+        GEN_AI,
+        name="koog",
+        marks=(("gen_ai.tool.description", None), ("gen_ai.tool.call.id", None), ("gen_ai.tool.name", None)),
+    ),
     Convention(
         "livekit",
         marks=(("lk.function_tool.name", None),),

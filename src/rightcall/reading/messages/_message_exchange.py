@@ -303,6 +303,22 @@ def no_message(item: Any) -> Exchange:
     return unread("a list instead of a message" if are_objects else "")
 
 
+_CALLS_IN_TEXT = '[{"function":{"name":'
+"""How the text begins in which Koog has the calls of a message."""
+
+
+def _with_calls(message: Mapping[str, Any], text: str) -> Mapping[str, Any]:
+    """Return a message of Koog with the calls in its text, also where it says that a tool wrote them."""
+    calls = decoded(text)
+    are_calls = isinstance(calls, list) and all([isinstance(each, dict) and each.keys() == _KOOG for each in calls])
+    if not are_calls or "tool_call_id" in message:
+        return message
+    return {**message, "role": "assistant", "content": "", "tool_calls": calls}
+
+
+_KOOG = frozenset({"function", "id", "type"})
+
+
 def unread(sign: str) -> Exchange:
     """Return the exchange of an item that was not understood, with a description of it."""
     exchange = Exchange()
@@ -312,6 +328,9 @@ def unread(sign: str) -> Exchange:
 
 def exchange_of(message: Mapping[str, Any]) -> Exchange:
     """Read one message."""
+    content = message.get("content")
+    if content.__class__ is str and content.startswith(_CALLS_IN_TEXT):
+        message = _with_calls(message, content)
     exchange = Exchange(message, role_of(message))
     if is_plain(message):
         exchange.is_text = True
