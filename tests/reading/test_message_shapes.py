@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from tests.walls import for_each
 
 from rightcall import read, read_messages
 
@@ -89,6 +90,38 @@ def test_question_answer_and_call_are_found(shape: str) -> None:
     assert (found.input, found.output) == ("q", "done")
     made = [call for call in found.calls if not call.internal]
     assert [(call.name, call.args, call.output, call.turn) for call in made] == [("look", ARGS, "ok", 0)]
+
+
+@for_each(
+    ("kind", "is_understood"),
+    [
+        ("Microsoft.Extensions.AI.TextReasoningContent", True),
+        ("Microsoft.Extensions.AI.UsageContent", True),
+        ("Microsoft.Extensions.AI.FunctionApprovalRequestContent", False),
+        ("Other.TextReasoningContent", False),
+    ],
+)
+def test_contents_of_net_are_known_by_the_names_of_their_classes(kind: str, is_understood: bool) -> None:
+    parts = [{"type": kind, "content": {"text": ""}}, {"type": "text", "content": "Done."}]
+
+    assert read_messages([ASKED, {"role": "assistant", "parts": parts}]).calls_recorded is is_understood
+
+
+@for_each(
+    ("told", "output"),
+    [
+        ({"type": "function_result", "call_id": "c1", "result": "ok"}, "ok"),
+        ({"type": "function_result", "call_id": "c1"}, {"type": "function_result", "call_id": "c1"}),
+        ({"type": "other", "call_id": "c1", "result": "ok"}, {"type": "other", "call_id": "c1", "result": "ok"}),
+    ],
+)
+def test_a_result_of_agent_framework_is_unwrapped_in_messages_of_opentelemetry(told: Any, output: Any) -> None:
+    call = {"type": "tool_call", "id": "c1", "name": "look", "arguments": {}}
+    response = {"type": "tool_call_response", "id": "c1", "response": json.dumps(told)}
+
+    [made] = read_messages([ASKED, {"role": "assistant", "parts": [call]}, {"role": "tool", "parts": [response]}]).calls
+
+    assert made.output == output
 
 
 def test_text_beside_a_call_that_is_still_open_is_no_answer() -> None:

@@ -357,6 +357,20 @@ def test_a_span_of_any_agent_knows_its_parent_by_the_context_and_has_content() -
     assert trajectory.input == "A tv?"
 
 
+def test_a_tool_span_of_langsmith_without_the_tools_name_has_that_of_its_run() -> None:
+    attributes = {
+        "langsmith.span.kind": "tool",
+        "langsmith.trace.name": "search",
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.prompt": '{"input": {"query": "tv"}}',
+        "gen_ai.completion": '{"output": "3 found"}',
+    }
+
+    made = only_call(span(1, attributes))
+
+    assert (made.name, made.args, made.output) == ("search", {"query": "tv"}, "3 found")
+
+
 def test_a_tool_span_of_koog_is_the_call_that_its_messages_have_as_text() -> None:
     asked = json.dumps(
         [{"function": {"name": "search", "arguments": '{"query": "tv"}'}, "id": "c1", "type": "function"}],

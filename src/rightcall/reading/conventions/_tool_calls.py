@@ -241,7 +241,7 @@ CONVENTIONS = (
     Convention(
         "langsmith",
         marks=(("langsmith.span.kind", "tool"),),
-        tool=("gen_ai.tool.name",),
+        tool=("gen_ai.tool.name", "langsmith.trace.name"),
         call_id=("gen_ai.tool.call.id",),
         args=("gen_ai.prompt", "input.value"),
         output=("gen_ai.completion", "output.value"),

@@ -296,6 +296,12 @@ def _text(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     return value["text"] if isinstance(value, dict) and value.keys() == {"type", "text"} else value
 
 
+def function_result(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
+    """Unwrap a result of Agent Framework, which OpenTelemetry's messages of its early versions have as a whole."""
+    is_theirs = isinstance(value, dict) and value.get("type") == "function_result" and "call_id" in value
+    return value["result"] if is_theirs and "result" in value else value
+
+
 def _running(language: str) -> str:
     """Return the name of Gemini's tool that runs code, as requests declare it."""
     return "code_execution"

@@ -20,7 +20,7 @@ from rightcall.reading.conventions import (
 )
 from rightcall.reading.spans import NOTHING, CallRecord, outcome
 
-from ._agent_parts import AGENT_PARTS, ANSWERED, SERVICE_PARTS, UNFINISHED, call_row, result_row
+from ._agent_parts import AGENT_PARTS, ANSWERED, SERVICE_PARTS, UNFINISHED, call_row, function_result, result_row
 
 
 def typed_value(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
@@ -309,7 +309,7 @@ PARTS = (
         "name",
         "id",
         "response|result",
-        unwrap=(converse_blocks, content_blocks, adk_output),
+        unwrap=(function_result, converse_blocks, content_blocks, adk_output),
     ),
     result_row(
         "OpenTelemetry, on the server",

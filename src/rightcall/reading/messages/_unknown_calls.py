@@ -480,8 +480,16 @@ def _kind(item: Mapping[str, Any]) -> str | None:
     return None
 
 
+_NAMESPACE = "Microsoft.Extensions.AI."
+
+
 def _plain(kind: str) -> str:
-    """Return a type in snake case: `redactedThinking` and `redacted-thinking` become `redacted_thinking`."""
+    """Return a type in snake case: `redactedThinking` and `redacted-thinking` become `redacted_thinking`.
+
+    .NET writes the name of a class with its namespace (`Microsoft.Extensions.AI.TextReasoningContent`).
+    """
+    if kind.startswith(_NAMESPACE):
+        kind = kind.removeprefix(_NAMESPACE).removesuffix("Content")
     return _known_plain(kind) if len(kind) <= _LONGEST_KEY else _HUMP.sub("_", kind).replace("-", "_").lower()
 
 
