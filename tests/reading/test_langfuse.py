@@ -170,6 +170,18 @@ def test_a_root_that_says_nothing_was_asked_and_answers_what_its_trace_was() -> 
     assert (other.input, other.output) == ("Refund it.", "It is done.")
 
 
+def test_a_trace_of_a_page_has_its_texts_as_json() -> None:
+    told = {"input": '"Refund order 7"', "output": '"Done."'}
+
+    page = only(trace(ROOT, TOOL, **told, metadata="{}"))
+    api = only(trace(ROOT, TOOL, **told, metadata={}))
+    odd = only(trace(ROOT, TOOL, input='"Refund', output="Done.", metadata="{}"))
+
+    assert (page.input, page.output) == ("Refund order 7", "Done.")
+    assert (api.input, api.output) == ('"Refund order 7"', '"Done."')
+    assert (odd.input, odd.output) == ('"Refund', "Done.")
+
+
 def test_a_trace_without_observations_cannot_show_calls() -> None:
     assert not only(trace()).calls_recorded
 

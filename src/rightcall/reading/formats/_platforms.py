@@ -16,8 +16,10 @@ from typing import Any
 
 import msgspec
 
+from rightcall.errors import InputError
 from rightcall.reading.conventions import convention_by_attributes
 from rightcall.reading.spans import UNREADABLE, Event, Span, nanoseconds, object_in, outcome, restored, span_id
+from rightcall.values.decoding import decode_json
 
 _SECOND = 10**9
 _MILLISECOND = 10**6
@@ -269,9 +271,20 @@ def langfuse_spans(document: Mapping[str, Any]) -> Iterator[Span]:
     for observation in observations:
         if len(roots) == 1 and observation is roots[0]:
             # The question and the answer of a run may be recorded only in the trace.
-            given = {key: trace.get(key) for key in ("input", "output") if observation.get(key) is None}
+            given = {key: _told(trace, key) for key in ("input", "output") if observation.get(key) is None}
             observation = {**observation, **given}
         yield _observation_span(observation, trace)
+
+
+def _told(trace: Mapping[str, Any], key: str) -> Any:
+    """Return the input or output of a trace. Langfuse's pages have these and the metadata as JSON in text."""
+    value = trace.get(key)
+    if not isinstance(value, str) or value[:1] != '"' or not isinstance(trace.get("metadata"), str):
+        return value
+    try:
+        return decode_json(value)
+    except InputError:
+        return value
 
 
 def _is_observation(document: Any) -> bool:
