@@ -60,6 +60,10 @@ SIGNS: dict[str, tuple[Any, str]] = {
     ),
     "a tool call in tags": ({"role": "assistant", "content": '<tool_call>{"name": "x"}</tool_call>'}, "message 2 asks"),
     "ReAct": ({"role": "assistant", "content": "Thought: x\nAction: look\nAction Input: y"}, "message 2 asks"),
+    "ReAct of BeeAI": (
+        {"role": "assistant", "content": 'Thought: x\nFunction Name: look\nFunction Input: {"a": 1}\nFunction Output:'},
+        "message 2 asks",
+    ),
     "ReAct without inputs": ({"role": "assistant", "content": "Thought 1: x\nAction 1: Search[y]"}, "message 2 asks"),
     "ReAct in a block": (
         {"role": "assistant", "content": [{"type": "text", "text": "Thought: x\nAction: look\nAction Input: y"}]},

@@ -33,7 +33,7 @@ _ACTING_TEXT = lazy_pattern(
     r"|\Aexitcode: -?\d{1,6} \(execution"
     # Calls of the SDKs of OpenAI and Anthropic as Python shows them (OpenLLMetry's spans of OpenAI Agents).
     r"|\A\[?(?:[A-Z]\w{0,60}ToolCall|ToolUseBlock|FunctionCall)\(\w{1,40}="
-    r"|^[ \t]*Action:[^\n]+\n[ \t\n]{0,8}Action Input:"
+    r"|^[ \t]*Action:[^\n]+\n[ \t\n]{0,8}Action Input:|^Function Name:[^\n]+\n[ \t\n]{0,8}Function Input:"
     r"|```(?:mswea_bash_command|tool_code|tool_call)\b"
     r"|<action>\s{0,4}[a-z]\w{0,60}\(|```\s{0,4}(?:click|dblclick|fill|type|press|hover|scroll|goto|go_back|noop|stop"
     r"|select_option|send_msg_to_user|report_infeasible|new_tab|tab_focus|keyboard_press|mouse_click) ?[(\[]"
@@ -87,6 +87,7 @@ _ACTING_MARKS = (
     "to=functions.",
     '"action"',
     "ToolUseBlock(",
+    "Function Name:",
 )
 """A text without any of these matches no pattern for texts of models."""
 _OBSERVATION_BEGINNINGS = frozenset("<OAeNT[")
