@@ -95,6 +95,9 @@ def test_an_error_is_a_refusal_by_how_it_begins_in_its_format(format: str, error
         ("OpenAI chat", "Tool 'look' has reached its usage limit of 3 times and cannot be used anymore.", True),
         ("Gemini", "Tool 'look' has reached its maximum usage limit and cannot be used anymore.", True),
         ("OpenAI chat", "Tool 'look' has reached its usage limit of 3 times.", False),
+        ("Gemini", {"output": "Encountered error in step execution: denied by pre-tool hook: Denied by policy"}, True),
+        ("Gemini", {"output": "Encountered error in step execution: no such file"}, False),
+        ("OpenAI chat", {"output": "Encountered error in step execution: denied by pre-tool hook: x"}, False),
     ],
 )
 def test_an_output_is_a_refusal_where_it_is_the_whole_sentence_of_its_format(

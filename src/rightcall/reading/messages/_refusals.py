@@ -29,6 +29,8 @@ _BY_CREWAI = lazy_pattern(
     r"Tool '[^']{1,200}' has reached its (?:maximum usage limit|usage limit of \d{1,9} times) and cannot be used "
     r"anymore\.\Z"
 )
+_BY_HOOK = "Encountered error in step execution: denied by pre-tool hook: "
+"""The beginning of what Google's Antigravity tells the model of a call that a hook or a policy denied."""
 _BEGINNINGS = {
     "Anthropic": lazy_pattern(
         "Claude requested permissions to |Permission to use .{1,2000} has been denied"
@@ -103,6 +105,8 @@ def refusal_of(message: Mapping[str, Any], result: CallRecord) -> str:
         return NOT_THE_FIRST
     if result.format == "Anthropic" and _DENIED_IN_CLINE.match(_denial(result.output)):
         return REFUSED_BY_USER
+    if result.format == "Gemini" and word(plain(result.output).get("output")).startswith(_BY_HOOK):
+        return REFUSED
     begins = _BEGINNINGS.get(result.format)
     if begins is not None and begins.match(error):
         return REFUSED
