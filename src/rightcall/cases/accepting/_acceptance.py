@@ -18,6 +18,7 @@ from rightcall.values.decoding import Edit, Path, apply_edits
 from rightcall.values.results import (
     CaseResult,
     EvaluationResult,
+    Finding,
     Step,
     ToolTrajectoryEvaluatorJustification,
     missing_calls,
@@ -131,9 +132,10 @@ class _EvalSetUpdate:
             self._propose_calls(number, case, observed.trajectories[0])
             return
         results = [judge(case, trajectory) for trajectory in observed.trajectories]
-        unmeasured = next((result for result in results if result.verdict in ("error", "not_measured")), None)
-        if unmeasured is not None:
-            self._leave(case, *_reason(unmeasured))
+        # A case with one of these does not pass whatever becomes of the others.
+        unmeasured = [each for result in results for each in result.results if each.score is None]
+        if unmeasured:
+            self._leave(case, *_reason(unmeasured[0].verdict, unmeasured[0].findings))
             return
         # A trace with parts that were not understood may have more calls, so it must not become an expectation.
         incomplete = next((each for each in observed.trajectories if each.not_understood), None)
@@ -228,15 +230,14 @@ class _EvalSetUpdate:
             raise RightcallError(f"{self._eval_set.path}: not edited, because these cases would not pass: {named}")
 
 
-def _reason(result: CaseResult) -> tuple[str, str]:
-    """Return the code and the message of the first finding."""
-    finding = result.findings[0].finding if result.findings else None
-    return (finding.code, finding.message) if finding is not None else ("", result.verdict)
+def _reason(verdict: str, findings: Sequence[Finding]) -> tuple[str, str]:
+    """Return the code and the message of the first finding; the verdict if there is none."""
+    return (findings[0].code, findings[0].message) if findings else ("", verdict)
 
 
 def _code(case: Case, trajectories: Sequence[Trajectory]) -> str:
     results = [judge(case, trajectory) for trajectory in trajectories]
-    return next((_reason(result)[0] for result in results if not result.passed), "")
+    return next((placed.finding.code for result in results if not result.passed for placed in result.findings[:1]), "")
 
 
 class IgnoredArgument(msgspec.Struct, frozen=True):

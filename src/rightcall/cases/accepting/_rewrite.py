@@ -13,9 +13,15 @@ from rightcall.cases.evalsets import Check, criteria_path
 from rightcall.judging import Selection, is_word, select
 from rightcall.limits import Budget
 from rightcall.matching.alignment import Row, maximum_pairing, related_subsequence
-from rightcall.matching.matchers import ArgsPolicy, Expectation, ExpectedCalls, compile_value, relate
+from rightcall.matching.matchers import (
+    ArgsPolicy,
+    ExpectedCalls,
+    call_pattern,
+    relate,
+    tool_names,
+)
 from rightcall.values.decoding import Path
-from rightcall.values.trajectory import ToolCall, Trajectory
+from rightcall.values.trajectory import ToolCall, Trajectory, has_failed
 
 
 class Refused(msgspec.Struct, frozen=True):
@@ -85,7 +91,10 @@ def _replaced(value: Any, path: Path, made: Any) -> Any:
     return made if not path else {**value, path[0]: _replaced(value[path[0]], path[1:], made)}
 
 
-_GROUPED = "expected calls in groups are not updated from a trace: change the steps yourself"
+_GROUPED = (
+    "calls with groups, `*`, other parts than arguments, `extra` or `partial_credit: f1` are not updated from a trace: "
+    "change the steps yourself"
+)
 
 
 def _calls(written: list[Any], task: Task) -> Any | Refused:
@@ -144,20 +153,23 @@ def _order(written: list[str], task: Task) -> Any | Refused:
         return Refused("no calls were made, and an order needs one")
     if task.check.evaluator.config.strict:
         return list(names)
-    places: dict[str, list[int]] = {}
-    for position, name in enumerate(names):
-        places.setdefault(name, []).append(position)
-    rows = [places.get(name, []) for name in written]
+    patterns = [tool_names([name]) for name in written]
+    rows = [[position for position, name in enumerate(names) if name in pattern] for pattern in patterns]
     partners = find_partners(rows, written, names, ordered=True)
-    return [names[position] for position in wanted_in_order(partners, len(written), len(names))] or list(names)
+    kept = {position: written[number] for number, position in partners.satisfying.items()}
+    wanted = wanted_in_order(partners, len(written), len(names))
+    return [kept.get(position, names[position]) for position in wanted] or list(names)
 
 
 def _counts(written: dict[str, Any], task: Task) -> Any | Refused:
     counts = Counter(task.selection.names)
+    bounds = Counter([name for name, *_ in task.plan.bounds])
     made = dict(written)
     for name, symbol, holds, number in task.plan.bounds:
-        if not holds(counts[name], number):
-            made[name] = _count(written[name], symbol, counts[name])
+        tools = tool_names([name])
+        count = sum([times for tool, times in counts.items() if tool in tools])
+        if not holds(count, number):
+            made[name] = _count(written[name], symbol, count) if bounds[name] == 1 else count
     return made
 
 
@@ -200,7 +212,7 @@ def _outputs(written: Any, task: Task) -> Any | Refused:
 def _output(item: dict[str, Any], number: int, outputs: dict[int, Any]) -> Any:
     if number not in outputs:
         return item
-    if {"name", "output"} == item.keys():
+    if "output" in item and isinstance(item.get("name"), str):
         return {**item, "output": outputs[number]}
     return dict.fromkeys(item, outputs[number])
 
@@ -208,7 +220,14 @@ def _output(item: dict[str, Any], number: int, outputs: dict[int, Any]) -> Any:
 def _pairs(task: Task) -> tuple[Partners, dict[int, int]]:
     expected: ExpectedCalls = task.plan.expected
     rows = relate(expected, task.selection.calls, task.check.evaluator.limits, task.selection.moment).sure
-    partners = find_partners(rows, expected.names, task.selection.names, ordered=False)
+    names = task.selection.names
+    meant: dict[int, Sequence[int]] = {
+        number: (each,) if each >= 0 else () for number, each in expected.numbered(names).items()
+    }
+    for number, pattern in expected.starred.items():
+        named = [position for position, name in enumerate(names) if pattern.takes(name)]
+        meant.setdefault(number, named)
+    partners = find_partners(rows, expected.names, names, ordered=False, meant=meant)
     return partners, partners.paired
 
 
@@ -254,29 +273,37 @@ def adapted_call(written: Any, call: ToolCall, policy: ArgsPolicy, *, spelt_out:
     """Return a written call with new values for the arguments that the observed call does not satisfy."""
     if isinstance(written, str) or "args" in call.unrecorded:
         return new_call(call, policy, spelt_out=spelt_out) if "args" not in call.unrecorded else written
-    if is_spelt_out(written):
-        return {**written, "args": adapted_args(written.get("args"), call.args or {}, policy)}
+    if isinstance(written.get("name"), str):
+        satisfied = call_pattern(written["name"], written.get("args"), policy).accepts(call)
+        args = {} if satisfied else {"args": adapted_args(written.get("args"), call.args or {}, policy)}
+        return {**written, **args, **_adapted_parts(written, call)}
     [(name, args)] = written.items()
     adapted = adapted_args(args, call.args or {}, policy)
     # Below a keyword such as `name`, arguments would be read as the keyword's value, not as arguments of a tool.
     return {"name": name, "args": adapted} if is_word(name) else {name: adapted}
 
 
-def is_spelt_out(written: Any) -> bool:
-    """Return whether an expected call is written as an object with `name` and `args`."""
-    return written.keys() <= {"name", "args"} and isinstance(written.get("name"), str)
+def _adapted_parts(written: Mapping[str, Any], call: ToolCall) -> dict[str, Any]:
+    """Return the parts beside the arguments that differ, as the trace has them."""
+    status = {True: "error", False: "ok"}.get(has_failed(call))  # type: ignore[arg-type]
+    found = {"output": literal(call.output), "status": status, "agent": call.agent, "turn": call.turn}
+    parts = {part: value for part, value in found.items() if part in written and part not in call.unrecorded}
+    return {
+        part: value
+        for part, value in parts.items()
+        if call_pattern(call.name, **{part: written[part]}).accepts(call) is False
+    }
 
 
 def adapted_args(expected: Any, actual: Mapping[str, Any], policy: ArgsPolicy) -> Any:
     """Return expected arguments that the actual ones satisfy, keeping written values that still match."""
     if not isinstance(expected, dict) or any(key.startswith("$") for key in expected):
         return literal(actual)
-    wanted = {key: compile_value(value) for key, value in expected.items()}
     with Budget():  # patterns of the user run on values of a trace
         kept = {
-            key: value if _holds(wanted[key], key, actual) else literal(actual[key])
+            key: value if key not in actual or _accepts(key, value, {key: actual[key]}) else literal(actual[key])
             for key, value in expected.items()
-            if key in actual or policy == "superset" or wanted[key].matches_absence()
+            if key in actual or policy == "superset" or _accepts(key, value, {})
         }
     # `subset` names only what matters. An empty one would accept any arguments, so then all are named.
     if policy == "subset" and kept:
@@ -287,8 +314,12 @@ def adapted_args(expected: Any, actual: Mapping[str, Any], policy: ArgsPolicy) -
     return {**kept, **{key: literal(value) for key, value in others.items()}}
 
 
-def _holds(expectation: Expectation, key: str, actual: Mapping[str, Any]) -> bool:
-    return expectation.matches(actual[key]) if key in actual else True
+def _accepts(key: str, value: Any, args: Mapping[str, Any]) -> bool:
+    """Return whether arguments have an expected value; not if that depends on other calls, as with `$from`."""
+    return call_pattern("tool", {key: value}, names=True).accepts(ToolCall("tool", args, None)) is True
+
+
+_NOTHING_MEANT: Mapping[int, Sequence[int]] = {}
 
 
 class Partners(msgspec.Struct, frozen=True):
@@ -309,10 +340,18 @@ class Partners(msgspec.Struct, frozen=True):
         return self.of_same_tool | self.satisfying
 
 
-def find_partners(rows: Sequence[Row], expected: Sequence[str], actual: Sequence[str], *, ordered: bool) -> Partners:
+def find_partners(
+    rows: Sequence[Row],
+    expected: Sequence[str],
+    actual: Sequence[str],
+    *,
+    ordered: bool,
+    meant: Mapping[int, Sequence[int]] = _NOTHING_MEANT,
+) -> Partners:
     """Pair expected calls with observed ones. `rows` has the observed calls that satisfy each expected call.
 
-    If order matters, as many pairs as possible are in the same order on both sides.
+    If order matters, as many pairs as possible are in the same order on both sides. `meant` has the observed calls that
+    an expected one is about, if more than the name decides that.
     """
     in_sequence = related_subsequence(rows, len(actual)) if ordered else []
     taken = {position for _, position in in_sequence}
@@ -327,11 +366,16 @@ def find_partners(rows: Sequence[Row], expected: Sequence[str], actual: Sequence
     for position, name in enumerate(actual):
         if position not in used:
             waiting[name].append(position)
-    of_same_tool = {
-        number: waiting[name].popleft()
-        for number, name in enumerate(expected)
-        if number not in satisfying and waiting[name]
-    }
+    of_same_tool: dict[int, int] = {}
+    for number, name in enumerate(expected):
+        if number in satisfying:
+            continue
+        others_of_it = (
+            [each for each in meant[number] if each in waiting[actual[each]]] if number in meant else waiting[name]
+        )
+        if others_of_it:
+            of_same_tool[number] = others_of_it[0]
+            waiting[actual[others_of_it[0]]].remove(others_of_it[0])
     return Partners(satisfying, of_same_tool, in_sequence)
 
 
