@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.processes import rightcall
 from tests.reading.logs import ANSWERED, ASKED, asks, gives, refund
+from tests.walls import for_each
 
 ODD = {"role": "assistant", "tool_calls": [{"id": "1", "tool": "delete_all"}]}
 DENIED: list[dict[str, Any]] = [
@@ -101,6 +102,55 @@ def test_a_file_of_conversations_is_joined_to_cases_in_order_or_by_id(tmp_path: 
     done = rightcall("score", log, "--evalset", "e.yaml", cwd=tmp_path)
 
     assert (done.returncode, done.stdout.splitlines()[-1][:8]) == (0, "3 passed")
+
+
+CHOICES = (["--case", "one"], ["--tag", "x"], ["--only", "calls"], ["--skip", "counts"])
+CHOSEN = """
+cases:
+  - {id: one, tags: [x], expect: {calls: [first]}}
+  - {id: two, expect: {counts: {first: 1}}}
+"""
+
+
+@for_each("choice", CHOICES)
+def test_a_trace_of_a_case_that_is_not_chosen_is_not_judged_as_another(tmp_path: Path, choice: list[str]) -> None:
+    (tmp_path / "e.yaml").write_text(CHOSEN)
+    log = written(tmp_path / "log.jsonl", {"case_id": "two", "messages": [ASKED, asks(("first", "c", "{}")), ANSWERED]})
+    done = rightcall("score", log, "--evalset", "e.yaml", *choice, cwd=tmp_path)
+
+    assert done.returncode == 2
+    assert "RC303 one: no trace belongs to this case" in done.stdout
+    assert "1 trace not judged: no case matches" in done.stderr
+
+
+@for_each("choice", CHOICES)
+def test_traces_keep_their_places_where_not_all_cases_are_chosen(tmp_path: Path, choice: list[str]) -> None:
+    (tmp_path / "e.yaml").write_text(CHOSEN)
+    documents = [{"messages": [ASKED, asks((tool, "c", "{}")), ANSWERED]} for tool in ("first", "second")]
+    for join in ("auto", "order"):
+        there, back = (
+            rightcall(
+                "score",
+                written(tmp_path / "log.jsonl", *logs),
+                "--evalset",
+                "e.yaml",
+                *choice,
+                "--join",
+                join,
+                cwd=tmp_path,
+            )
+            for logs in (documents, documents[::-1])
+        )
+        assert (there.returncode, back.returncode) == (0, 1)
+
+
+def test_an_expectation_is_not_updated_from_a_trace_of_a_case_that_is_not_chosen(tmp_path: Path) -> None:
+    (tmp_path / "e.yaml").write_text(CHOSEN)
+    log = written(tmp_path / "log.jsonl", {"case_id": "two", "messages": [ASKED, asks(("other", "c", "{}")), ANSWERED]})
+    done = rightcall("accept", log, "--evalset", "e.yaml", "--case", "one", cwd=tmp_path)
+
+    assert done.returncode == 2
+    assert (tmp_path / "e.yaml").read_text() == CHOSEN
 
 
 def test_a_log_record_whose_keys_look_like_positions_costs_no_other_file(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ class _Accepting:
                 f"rightcall convert {self._path}"
             )
         chosen = select_cases(eval_set.cases, self._options["cases"], self._options["tags"])
-        observed = self._observed(chosen)
+        observed = self._observed(chosen, eval_set.cases)
         text = content.decode()
         if self._options["learns"]:
             learning = Learning(self._options, self._screen)
@@ -121,10 +121,10 @@ class _Accepting:
         self._print(made.outcomes, eval_set)
         return made.outcomes
 
-    def _observed(self, chosen: Sequence[Case]) -> dict[str, Observed]:
+    def _observed(self, chosen: Sequence[Case], known: Sequence[Case]) -> dict[str, Observed]:
         if self._run is not None:
             return _observed_in(self._run, chosen)
-        found = self._observing.by_case(chosen)
+        found = self._observing.by_case(chosen, known)
         return {case.id: Observed(found.get(case.id, [])) for case in chosen}
 
     def _create(self) -> Sequence[CaseOutcome]:

@@ -220,7 +220,7 @@ class _Mutating:
         text = Path(self._path).read_text(encoding="utf-8").removeprefix(_MARK) if is_native else None
         return mutate(
             eval_set,
-            self._observed(cases),
+            self._observed(cases, eval_set.cases),
             cases=cases,
             text=text,
             operators=operators,
@@ -229,7 +229,7 @@ class _Mutating:
             edits=self._options["writes"],
         )
 
-    def _observed(self, cases: Sequence[Case]) -> Mapping[str, Sequence[Trajectory]]:
+    def _observed(self, cases: Sequence[Case], known: Sequence[Case]) -> Mapping[str, Sequence[Trajectory]]:
         if self._run is not None:
             found: dict[str, list[Trajectory]] = {}
             for result in self._run.results():
@@ -239,7 +239,7 @@ class _Mutating:
         from rightcall.scale.local import Observing
 
         request = request_of({**self._options, "evalset": self._path})
-        return Observing(request, sources_of(self._options, request)).by_case(cases)
+        return Observing(request, sources_of(self._options, request)).by_case(cases, known)
 
     def _print(self, made: Strengthened, is_whole: bool) -> None:
         from msgspec.structs import replace

@@ -58,6 +58,8 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
 
     cases: tuple[Case, ...] = ()
     """The cases chosen from the eval set."""
+    known: tuple[Case, ...] = ()
+    """All cases of the eval set."""
     overall: tuple[OverallCheck, ...] = ()
     """What the eval set expects of all cases together."""
     for_all: Case | None = None
@@ -118,6 +120,7 @@ class Request(Choice, frozen=True, kw_only=True, dict=True):
         rules = cases if every is None else (*cases, every)
         return Expected(
             cases=cases,
+            known=tuple(eval_set.cases),
             overall=eval_set.overall,
             every=every,
             rules=rules,

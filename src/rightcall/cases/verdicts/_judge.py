@@ -539,6 +539,8 @@ class Match(msgspec.Struct, frozen=True):
 class CaseFinder:
     """Finds the cases of a trajectory by what is recorded in it.
 
+    `known` are all cases of the eval set: a trajectory may name one that is not chosen.
+
     Raises:
         ConfigurationError: the key or pattern to join by is wrong.
         UnknownNameError: `join` is not one of the ways to join.
@@ -550,8 +552,10 @@ class CaseFinder:
         join: Join = "auto",
         attribute: str = CASE_ATTRIBUTE,
         every: Case | None = None,
+        known: Sequence[Case] = (),
     ) -> None:
         self.rule = join_rule(join)
+        self._known = frozenset([name for case in known for name in (case.id, str(case.metadata.get("trace_id")))])
         self._attribute = {"key": self.rule.name, "file": CASE_ATTRIBUTE}.get(self.rule.kind, attribute)
         named = [case for case in cases if case.when is None]
         self._by_id = {case.id: case for case in named}
@@ -583,6 +587,12 @@ class CaseFinder:
     def case_of(self, trajectory: Trajectory) -> Case | None:
         """Return the case that a trajectory names by an attribute or by its trace id, if any."""
         return self.case_named(trajectory.metadata.get(self._attribute), trajectory.trace_id)
+
+    def names_another(self, trajectory: Trajectory) -> bool:
+        """Return whether a trajectory says that it belongs to a case that is not one of these."""
+        if self.case_of(trajectory) is not None:
+            return False
+        return trajectory.metadata.get(self._attribute) is not None or trajectory.trace_id in self._known
 
     def case_named(self, named: object, trace_id: str | None) -> Case | None:
         """Return the case with this id or, failing that, the case of this trace, if any."""

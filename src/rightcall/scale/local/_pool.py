@@ -150,7 +150,12 @@ class _Worker:
 
     def _scored(self, path: str, trajectories: Iterator[Trajectory]) -> list[Scored | Unmatched]:
         found = self._scorer.scored((path, trajectory) for trajectory in trajectories)
-        return [each.packed(self._evidence) if isinstance(each, Scored) else Unmatched(each.seen) for _, each in found]
+        return [
+            each.packed(self._evidence)
+            if isinstance(each, Scored)
+            else Unmatched(each.seen, names_another=each.names_another)
+            for _, each in found
+        ]
 
     def _read(self, path: str, problems: list[InputError]) -> Iterator[Trajectory]:
         """Yield the trajectories of a file as far as it can be read; append the error that ends it to `problems`."""

@@ -7,6 +7,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import cached_property
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
@@ -93,6 +94,8 @@ class Unmatched(msgspec.Struct, frozen=True):
     seen: Seen = Seen()
     trajectory: Trajectory | None = None
     """The trajectory; None if it comes from a worker process."""
+    names_another: bool = False
+    """Whether it says that it belongs to a case that is not judged."""
 
 
 class Scorer:
@@ -107,7 +110,7 @@ class Scorer:
         expected = request.expected
         self._for_all = expected.for_all
         self._compare_with = request.compare_with
-        self._joining = CaseFinder(expected.cases, request.join, reading.case_attribute, expected.every)
+        self._joining = CaseFinder(expected.cases, request.join, reading.case_attribute, expected.every, expected.known)
         self.all_cases = AllCases(expected.rules, expected.overall)
         """The checks of all cases together, which callers add results to."""
         self._waits = expected.waits
@@ -121,7 +124,7 @@ class Scorer:
         return self.running.enter_context(JudgingExecutor())
 
     def scored(
-        self, trajectories: Iterable[tuple[str, Trajectory]], in_order: Iterator[Match] | None = None
+        self, trajectories: Iterable[tuple[str, Trajectory]], in_order: Iterator[Match | None] | None = None
     ) -> Iterator[tuple[str, Scored | Unmatched]]:
         """Yield the results of named trajectories in order, each with its name.
 
@@ -159,7 +162,7 @@ class Scorer:
         is_asked = self.all_cases.is_asked
         if match is None:
             tools = self.all_cases.tools_in(trajectory) if is_asked else ()
-            return name, Unmatched(Seen(tools=tools), trajectory)
+            return name, Unmatched(Seen(tools=tools), trajectory, self._joining.names_another(trajectory))
         case = match.case
         if match.doubt:
             result = not_measured_result(case, "RC305", doubt_text(match.doubt), trajectory)
@@ -196,6 +199,8 @@ class Scoring(msgspec.Struct, eq=False):
     _recorded: set[tuple[str, int]] = set()
     _positions: Counter[str] = msgspec.field(default_factory=Counter)
     _held: list[Trajectory] = []
+    _is_named: bool = False
+    """Whether any trajectory says which case it belongs to: then none is joined by order."""
 
     def results(self) -> Generator[Scored, None, None]:
         """Yield the results as they are scored; at the end, those of cases that no trajectory belongs to.
@@ -221,12 +226,17 @@ class Scoring(msgspec.Struct, eq=False):
                 return
             if join != "order":
                 yield from self._repeated(found)
-            if join == "order" or (join == "auto" and not self._times and self.unmatched == len(cases) == len(named)):
+            known = [case for case in expected.known if case.when is None]
+            by_order = not self._is_named and len(cases) == len(named) and self.unmatched in (len(named), len(known))
+            if join == "order" or (join == "auto" and by_order):
                 # By order: from memory if all trajectories were kept there, else from the files once more.
                 held = [("", trajectory) for trajectory in self._held]
-                again = held if held and len(held) == self.unmatched else self._sources.trajectories()
+                again = iter(held if held and len(held) == self.unmatched else self._sources.trajectories())
+                # As many as there are chosen cases are theirs; more are those of the whole eval set.
+                first = list(islice(again, len(named) + 1)) if len(named) < len(known) else []
+                places = known if len(first) > len(named) else named
                 self.unmatched = 0
-                yield from self._repeated(scorer.scored(again, map(Match, named)))
+                yield from self._repeated(scorer.scored(chain(first, again), _chosen(places, named)))
             if absent := [case for case in cases if not self._times[case.id]]:
                 yield from self._absent(absent)
 
@@ -262,13 +272,14 @@ class Scoring(msgspec.Struct, eq=False):
                 self.all_cases.add(scored.seen, scored.result.case_id if isinstance(scored, Scored) else "")
             if not isinstance(scored, Scored):
                 self.unmatched += 1
-                if self._times or self._request.join != "auto":
-                    # If any trajectory names its case, none is joined by order.
+                self._is_named = self._is_named or scored.names_another
+                if self._is_named or self._request.join != "auto":
                     self._held.clear()
                 elif scored.trajectory is not None and len(self._held) < _HELD:
                     self._held.append(scored.trajectory)
                 continue
             case_id, recorded = scored.result.case_id, scored.recorded_repeat
+            self._is_named = True
             self._times[case_id] += 1
             used = self._numbers.setdefault(case_id, set())
             is_recorded = recorded is not None and recorded not in used
@@ -295,6 +306,12 @@ class Scoring(msgspec.Struct, eq=False):
                     yield name, found
 
 
+def _chosen(places: Sequence[Case], cases: Sequence[Case]) -> Iterator[Match | None]:
+    """Yield the match of each place that a case has, `None` for a case that is not chosen."""
+    chosen = {case.id: Match(case) for case in cases}
+    return (chosen.get(case.id) for case in places)
+
+
 class Observing:
     """Groups recorded traces by the cases that `Scoring` would judge them by."""
 
@@ -303,15 +320,16 @@ class Observing:
         self.unmatched = 0
         """How many trajectories belong to no case."""
 
-    def by_case(self, cases: Sequence[Case]) -> dict[str, list[Trajectory]]:
-        """Return the trajectories of each of these cases, by case id.
+    def by_case(self, cases: Sequence[Case], known: Sequence[Case]) -> dict[str, list[Trajectory]]:
+        """Return the trajectories of each of these cases, by case id. `known` are all cases of the eval set.
 
         Raises:
             InputError: none of the files can be read.
         """
         join = self._request.join
-        joining = CaseFinder(cases, join, self._sources.reading.case_attribute)
         found: dict[str, list[Trajectory]] = {case.id: [] for case in cases}
+        joining = CaseFinder(cases, join, self._sources.reading.case_attribute, known=known)
+        is_named = False
         held: list[Trajectory] = []
         for name, given in self._sources.trajectories():
             trajectory = joining.named_by_file(given, name) if joining.is_by_file else given
@@ -321,12 +339,18 @@ class Observing:
             if matches:
                 continue
             self.unmatched += 1
-            if len(held) < len(cases):
+            is_named = is_named or joining.names_another(trajectory)
+            if len(held) < len(known):
                 held.append(trajectory)
-        by_order = join == "auto" and not any(found.values()) and self.unmatched == len(cases)
+        is_named = is_named or any(found.values())
+        by_order = join == "auto" and not is_named and self.unmatched in (len(cases), len(known))
         if by_order or join == "order":
-            self.unmatched -= len(held)
-            return {case.id: [trajectory] for case, trajectory in zip(cases, held, strict=False)}
+            # As many as there are chosen cases are theirs; more are those of the whole eval set.
+            places = cases if self.unmatched <= len(cases) else known
+            for case, trajectory in zip(places, held, strict=False):
+                if case.id in found:
+                    found[case.id] = [trajectory]
+                    self.unmatched -= 1
         return found
 
 
