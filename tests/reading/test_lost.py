@@ -1046,7 +1046,7 @@ def test_an_output_that_was_cut_off_inside_its_json_counts_as_not_recorded(end: 
     found = read_one(span(1, AGENT), tool_span(2, cut))
 
     assert "output" in found.calls[0].unrecorded
-    assert "the output of a call of find was cut off" in found.warnings[0]
+    assert "the output of a call of find seems to have been cut off" in found.warnings[0]
     assert read_one(span(1, AGENT), tool_span(2, '{"rooms": []}')).calls[0].output == {"rooms": []}
     assert read_one(span(1, AGENT), tool_span(2, "[x] saved")).calls[0].output == "[x] saved"
 
@@ -1092,7 +1092,7 @@ def test_a_text_that_ends_where_json_was_cut_off_counts_as_not_recorded() -> Non
 
     assert [each.output for each in found.calls] == [None, "a" * (limit - 1), None]
     assert [read_one(each).calls[0].output for each in spans[:2]] == ["a" * limit, "a" * (limit - 1)]
-    assert "ends where others were" in found.warnings[0]
+    assert "the output of a call of find seems to have been cut off" in found.warnings[0]
 
 
 def test_what_ends_where_an_argument_a_prompt_or_an_answer_was_cut_off_counts_as_not_recorded() -> None:
@@ -1109,7 +1109,7 @@ def test_what_ends_where_an_argument_a_prompt_or_an_answer_was_cut_off_counts_as
         assert "output" in read_one(*spans).calls[0].unrecorded
     cut_answer = read_one(span(1, AGENT | {"input.value": "?", "output.value": text}), tool_span(2, prompt, parent=1))
     assert cut_answer.output is None
-    assert "an answer was cut off" in cut_answer.warnings[1]
+    assert "an answer seems to have been cut off" in cut_answer.warnings[1]
 
 
 def test_a_text_as_long_as_a_server_allows_counts_as_not_recorded_unless_a_longer_one_is_there() -> None:
@@ -1154,7 +1154,7 @@ def test_the_answer_of_a_simple_run_is_looked_at_like_an_output() -> None:
     for length, extra in ((4096, AGENT | {"input.value": "?"}), (100, agent)):
         cut, whole = [read_one(span(1, extra | {"output.value": "j" * size}), made) for size in (length, length + 1)]
         assert (cut.output, whole.output) == (None, "j" * (length + 1))
-        assert "an answer was cut off" in cut.warnings[0]
+        assert "an answer seems to have been cut off" in cut.warnings[0]
 
 
 def test_an_output_that_ends_where_another_value_of_a_simple_run_was_cut_off_counts_as_not_recorded() -> None:
@@ -1381,7 +1381,7 @@ def test_a_question_that_was_cut_off_counts_as_not_recorded(asked: str, is_known
 
     assert found.input == (asked if is_known else None)
     assert found.output == "Shipped."
-    assert any(["a question was cut off" in each for each in found.warnings]) == (not is_known)
+    assert any(["a question seems to have been cut off" in each for each in found.warnings]) == (not is_known)
 
 
 @for_each(

@@ -55,7 +55,7 @@ _NO_LENGTHS: frozenset[int] = frozenset()
 _KEPT = Kept()
 _PARENT = frozenset({"parent_id"})
 _INTERNAL = frozenset({"internal"})
-_CUT = "was cut off, or ends where others were; it counts as not recorded"
+_CUT = "seems to have been cut off; it counts as not recorded"
 _UNREADABLE = "are not an object, neither as JSON nor as a Python literal; they count as not recorded"
 
 NO_TOOL_DATA = (
