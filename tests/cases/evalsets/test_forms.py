@@ -145,13 +145,13 @@ def test_expected_is_a_tool_in_counts_and_outputs(tmp_path: Path) -> None:
         ),
         (
             "calls: {expected: [a], threshold: 2}",
-            "6:28: configuration of 'calls': threshold: a number of at most 1 is expected",
+            "6:28: calls.threshold: a number of at most 1 is expected",
         ),
         (
             "calls: {expected: [a], parallel: sideways}",
-            "6:28: criteria of 'calls': parallel: 'in_order'",
+            "6:28: calls.parallel: 'in_order'",
         ),
-        ("calls: {expected: [a], match: sideways}", "6:28: configuration of 'calls': match_type: unknown match type"),
+        ("calls: {expected: [a], match: sideways}", "6:28: calls.match: unknown match type"),
         (
             "calls: {expected: [a], criteria: [a]}",
             "6:13: 'criteria' and 'expected' are the same here; give one of them",
@@ -226,10 +226,10 @@ def test_defaults_hold_for_the_default_criteria_of_an_evaluator_of_the_file(tmp_
     ("defaults", "message"),
     [
         ("{paralel: any_order}", "1:12: unknown key 'defaults.paralel'; did you mean 'parallel'?"),
-        ("{parallel: sideways}", "1:12: criteria of 'defaults': parallel: 'in_order'"),
-        ("{ignore_tools: log}", "1:12: criteria of 'defaults': ignore_tools: a list is expected, not 'log'"),
-        ("{top_level: maybe}", "1:12: criteria of 'defaults': top_level: true or false is expected, not 'maybe'"),
-        ("{partial_credit: maybe}", "1:12: configuration of 'defaults': partial_credit"),
+        ("{parallel: sideways}", "1:12: parallel: 'in_order'"),
+        ("{ignore_tools: log}", "1:12: ignore_tools: a list is expected, not 'log'"),
+        ("{top_level: maybe}", "1:12: top_level: true or false is expected, not 'maybe'"),
+        ("{partial_credit: maybe}", "1:12: partial_credit"),
         ("{weight: -1}", "1:12: defaults.weight"),
     ],
 )

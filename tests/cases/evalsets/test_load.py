@@ -387,9 +387,9 @@ def test_a_finding_points_at_the_line_it_is_about(tmp_path: Path) -> None:
         ),
         ("cases: [{id: a, expect: {calls: search}}]", "1:26: a list of calls is expected, not 'search'"),
         ("cases: [{id: a, expect: {calls: [{a: {x: {$rgx: b}}}]}}]", "unknown matcher '$rgx'; did you mean '$regex'?"),
-        ("defaults: {match: sideways}\ncases: [{id: a}]", "1:1: configuration of 'defaults': match_type: unknown"),
+        ("defaults: {match: sideways}\ncases: [{id: a}]", "1:12: match: unknown"),
         ("case: []", "1:1: unknown key 'case'; did you mean 'cases'?"),
-        ("defaults: {args: exct}\ncases: [{id: a}]", "1:1: configuration of 'defaults': args_match: unknown argument"),
+        ("defaults: {args: exct}\ncases: [{id: a}]", "1:12: args: unknown argument"),
         ("defaults: {timeout: -1}\ncases: [{id: a}]", "1:12: defaults.timeout"),
     ],
 )

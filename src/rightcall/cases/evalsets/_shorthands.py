@@ -6,13 +6,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from rightcall.errors import CriteriaError, UnknownNameError, nearest, shown
+from rightcall._lazy import lazy_pattern
+from rightcall.errors import ConfigurationError, CriteriaError, UnknownNameError, nearest, shown
 from rightcall.judging import (
     EVALUATORS,
     SHORTHANDS,
@@ -30,6 +30,8 @@ from rightcall.values.decoding import Path
 from ._eval_set_file import SETTINGS, EvalSetDocument, WrittenCase, WrittenDefaults
 
 _DEFAULT_CRITERIA = ("default_evaluation_criteria", "defaultEvaluationCriteria")
+_BEGINS = lazy_pattern(r"(?:(?:criteria|configuration) of '[^']*': )?(unknown key ')?(\w+)(?=[\[.:'])")
+"""How a message about criteria or a configuration begins: with the key that is wrong."""
 _WORDS = {"match": "match_type", "args": "args_match"}
 """Settings in short, and the keys that they are short for."""
 _NOT_SETTINGS = {"name", "description", "default_evaluation_criteria", "expected_turns"}
@@ -55,16 +57,14 @@ class Expected(msgspec.Struct, frozen=True):
     places: Mapping[str, Path] = {}
     """Where keys of criteria and configuration are written, seen from the expectation, if not under `inside`."""
     weight: float = 1.0
-    short: str | None = None
-    """The key of the criteria that is not written, because the shorthand implies it."""
 
     def reworded(self, key: str, message: str) -> str:
-        """Return the message of a mistake with the key that is written, and not the one that the shorthand implies."""
-        if self.short is None:
+        """Return the message of a mistake with the keys that are written, and not those that they are short for."""
+        begins = _BEGINS.match(message)
+        if begins is None or begins[2] not in self.places:
             return message
-        begins = re.match(rf"(?:criteria of '[^']*': )?(unknown key ')?{self.short}(?=[\[.:'])", message)
-        written = ".".join((key, *map(str, self.inside)))
-        return message if begins is None else f"{begins[1] or ''}{written}{message[begins.end() :]}"
+        written = ".".join((key, *map(str, self.places[begins[2]]))).lstrip(".")
+        return f"{begins[1] or ''}{written}{message[begins.end() :]}"
 
     def place(self, steps: Path) -> Path:
         """Return where a part of the criteria, or of the configuration, is written, seen from the expectation."""
@@ -102,10 +102,9 @@ def resolve_expectation(
     takes_short = shorthand is not None or of_turn or bool(form.inside)
     is_read = form.is_short and takes_short and kind.shorthand is not None
     criteria = _read(form, kind) if is_read or not form.is_short else form.value
-    short = kind.shorthand.criteria_key if is_read and kind.shorthand else None
-    places = split.places if short is None else {**split.places, short: form.inside}
+    places = {**split.places, kind.shorthand.criteria_key: form.inside} if is_read and kind.shorthand else split.places
     whole = {**settings, **criteria} if isinstance(criteria, dict) else criteria
-    return Expected(type_id, config, whole, form.inside, places, weight, short)
+    return Expected(type_id, config, whole, form.inside, places, weight)
 
 
 def _of_code(key: str, type_id: str, config: dict[str, Any], value: Any, weight: float) -> Expected:
@@ -199,7 +198,14 @@ def check_defaults(defaults: WrittenDefaults, limits: Limits) -> None:
         "threshold": defaults.threshold,
         **of_config,
     }
-    kind("defaults", config, limits=limits).criteria({"expected": [], **of_criteria})
+    places = {name: (short,) for short, name in _WORDS.items()} | {name: (name,) for name in (*SETTINGS, "threshold")}
+    written = Expected(kind.type_id, config, None, places=places)
+    try:
+        kind("defaults", config, limits=limits).criteria({"expected": [], **of_criteria})
+    except (ConfigurationError, CriteriaError) as problem:
+        mistakes = [(written.place(steps), written.reworded("", reason)) for steps, reason in problem.mistakes]
+        message = written.reworded("", str(problem))
+        raise problem.__class__(message, written.place(problem.path), mistakes) from None
 
 
 def evaluator_of(

@@ -80,7 +80,7 @@ def _bound(value: Any) -> Condition:
         value = (written[1] or "=", int(written[2]))
     if not isinstance(value, (list, tuple)) or len(value) != 2:
         raise ValueError(
-            f'a count is a pair such as ("<=", 2), text such as "<= 2" or "1..2", a number, or a list of these, '
+            f'a count is a number, text such as "<= 2" or "1..2", a pair such as ["<=", 2], or a list of these, '
             f"not {shown(value)}"
         )
     symbol, number = value
