@@ -397,7 +397,7 @@ CONVENTIONS = (
         tool=("openai_agents.name",),
         args=("openai_agents.input",),
         output=("openai_agents.output",),
-        unwrap_output=(openai_agents_output,),
+        unwrap_output=envelopes(openai_agents_output),
     ),
     Convention("openai-agents, hand-off", marks=(("openai_agents.type", "handoff"), ("openai_agents.to_agent", None))),
     PLAIN,
