@@ -415,3 +415,15 @@ def test_a_line_break_that_strands_puts_behind_an_answer_is_not_part_of_it(text:
     messages = {"llm.output_messages.0.message.role": "assistant", "llm.output_messages.0.message.content": text}
 
     assert said({"output.value": result, **messages})[1] == answer
+
+
+@for_each(
+    ("made", "kind", "answer"),
+    [
+        ("{}", {"langsmith.span.kind": "chain"}, None),
+        ('{"n": 1}', {"langsmith.span.kind": "chain"}, {"n": 1}),
+        ("{}", {"langfuse.observation.type": "agent"}, {}),
+    ],
+)
+def test_a_run_of_langsmith_without_outputs_has_no_answer(made: str, kind: dict[str, str], answer: Any) -> None:
+    assert one(request(span(1, {**kind, "gen_ai.completion": made}), call(2, parent=1))).output == answer

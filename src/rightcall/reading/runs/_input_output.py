@@ -88,6 +88,7 @@ WITHIN = ("metadata.", "langfuse.trace.metadata.", "langfuse.observation.metadat
 METADATA_KEYS = {f"{prefix}{name}": name for prefix in ("", *WITHIN) for name in TOLD}
 """The attributes that every run keeps in its metadata, with their names there."""
 _AGENT = "gen_ai.agent.name"
+_LANGSMITH = "langsmith.span.kind"
 _MOST_MESSAGES = 1_000
 _DEEPEST = 4
 _MOST_VALUES = 200
@@ -285,6 +286,8 @@ def _answer(speakers: _Speakers, span: ReadSpan) -> Any:
     said = messages.answer_in(made or speakers.messages(span, "input"))
     if speakers.roles.get(id(span)) != "model":
         found = next(_values(span, _OUTPUT, messages.returned_in), NOTHING)
+        if found == {} and _LANGSMITH in span.attributes:
+            return None  # the outputs of a run that raised, or was left, before it had any
         if found is not NOTHING:
             # A model with an output schema answers with a call, whose arguments Pydantic AI records as text.
             if said and found.__class__ is str and found.rstrip("\n") == said.rstrip("\n"):
