@@ -250,7 +250,7 @@ def test_a_cassette_in_yaml_is_a_conversation() -> None:
 
 
 def test_a_text_that_is_neither_json_nor_yaml_is_refused() -> None:
-    for text in (b"note: what\nis this", b"note: - x", b"version: 1\n", b"- !!python/name:os.system x"):
+    for text in (b"note:\n- x\nis this", b"a:\n  b: 1\n", b"version: 1\n", b"- a: !!python/name:os.system x"):
         with pytest.raises(InputError, match="looked for"):
             list(read(text))
 

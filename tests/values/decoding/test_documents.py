@@ -168,4 +168,7 @@ def test_binary_data_in_yaml_is_text_unpacked_up_to_the_limit() -> None:
 
 def test_yaml_of_too_many_values_is_refused_before_it_is_in_memory() -> None:
     with pytest.raises(DocumentError, match="more values"):
-        decode_yaml("[" + "1, " * 20 + "1]", Limits(nodes=20))
+        decode_yaml("[" + "1, " * 20 + "1]", Limits(nodes=200))
+    with pytest.raises(DocumentError, match="more values"):
+        decode_document("- " + "[" + "1, " * 20 + "1]", Limits(nodes=20))
+    assert len(decode_yaml("[" + "1, " * 18 + "1]", Limits(nodes=200))) == 19

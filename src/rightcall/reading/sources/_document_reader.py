@@ -215,8 +215,13 @@ SourceItem = Item | OtlpRequest
 """What a document consists of; an OTLP request is passed on as a whole."""
 _SENT = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:(?:data|event|id|retry):|: ?\w)")
 """How a text of server-sent events begins."""
-_YAML = re.compile(rb"(?:\xef\xbb\xbf)?(?:---[ \t]*\r?\n)?(?:- \S|[\w$]+:(?:[ \t]|\r?\n)|\"[\w$]+\":[ \t\r\n])")
-"""How a document in YAML begins that a program wrote: with a key, or with an item of a list."""
+_YAML = re.compile(
+    rb'(?:\xef\xbb\xbf)?(?:---[ \t]*\r?\n)?(?:- "?[\w$]+"?:|"?[\w$]+"?:[ \t]*\r?\n[ \t]*(?:- |[ \t]"?[\w$]))'
+)
+"""How YAML begins that a program wrote: with a list of objects, or with a key that a list or an object is below.
+
+Plain text often begins like a key with a value, and reading it as YAML takes seconds.
+"""
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _OTLP_MARK = b'"resourceSpans"'
 _HEAD = 256
