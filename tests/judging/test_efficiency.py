@@ -125,6 +125,14 @@ def test_something_changed_or_the_call_was_redundant(calls: Any, criteria: Any, 
     assert figure(judge("redundant-calls", calls, {"at_most": 0, **criteria})) == redundant
 
 
+@pytest.mark.parametrize("error", [None, "boom"])
+def test_calls_are_a_loop_or_not_if_it_is_not_known_whether_they_failed_alike(error: str | None) -> None:
+    calls = [ToolCall("a", {}, 1, error=error), ToolCall("a", {}, 1, unrecorded=frozenset({"error"}))]
+
+    assert judge("loops", calls, {"at_most": 1}).verdict == "not_measured"
+    assert judge("loops", [calls[0], ToolCall("a", {}, 2, unrecorded=frozenset({"error"}))], {"at_most": 1}).passed
+
+
 @pytest.mark.parametrize("field", ["agent", "turn"])
 def test_calls_of_other_agents_and_turns_are_other_calls(field: str) -> None:
     calls = [msgspec.structs.replace(ran("a"), **{field: value}) for value in ((0, 1) if field == "turn" else "xy")]

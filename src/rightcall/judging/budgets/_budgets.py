@@ -279,7 +279,7 @@ def cycles(calls: Sequence[ToolCall], longest: int) -> tuple[list[Cycle], list[C
     Calls are alike if tool, arguments and result are equal, by the same agent in the same turn. A value that was not
     recorded is certainly like nothing, and possibly like anything.
     """
-    keys = [(*place, _key(call), _outcome(call)) for place, call in zip(_places(calls), calls, strict=True)]
+    keys = [(*place, _key(call), *_outcome(call)) for place, call in zip(_places(calls), calls, strict=True)]
     sure = [*_stretches(len(calls), longest, lambda one, other: None not in keys[one] and keys[one] == keys[other])]
     if not any(None in key for key in keys):
         return sure, sure
@@ -400,11 +400,11 @@ def _key(call: ToolCall) -> Hashable:
     return None if "args" in call.unrecorded else (_frozen(call.args),)
 
 
-def _outcome(call: ToolCall) -> Hashable:
-    """Return the result of a call as a key; `None` if it was not recorded."""
-    if call.error is None and "output" in call.unrecorded:
-        return None
-    return (call.error, _frozen(call.output))
+def _outcome(call: ToolCall) -> tuple[Hashable, Hashable]:
+    """Return the error and the output of a call as keys; `None` for what was not recorded."""
+    is_lost = call.error is None and "output" in call.unrecorded
+    error = None if "error" in call.unrecorded else (call.error,)
+    return error, None if is_lost else (_frozen(call.output),)
 
 
 def _may_equal(one: tuple[Hashable, ...], other: tuple[Hashable, ...]) -> bool:
