@@ -100,11 +100,12 @@ def test_a_run_is_tried_and_keeps_the_report_for_the_viewer(project: Path) -> No
     ("arguments", "said"),
     [
         (("set.yaml",), "no run of set.yaml yet"),
+        (("sets.yaml",), "sets.yaml: No such file or directory"),
         (("set.yaml", "trace.jsonl", "--run", "last"), "give either TRACES or --run"),
         (("set.yaml", "trace.jsonl", "--operators", "dorp"), "no operator 'dorp'; did you mean 'drop'?"),
         (("set.yaml", "trace.jsonl", "--format", "yaml"), "no format 'yaml'"),
     ],
-    ids=["no run", "both", "operator", "format"],
+    ids=["no run", "no file", "both", "operator", "format"],
 )
 def test_a_request_that_cannot_be_met_says_why(project: Path, arguments: tuple[str, ...], said: str) -> None:
     done = rightcall("mutate", *arguments, cwd=project)

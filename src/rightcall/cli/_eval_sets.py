@@ -186,9 +186,12 @@ class _Mutating:
         self._screen = Screen()
         if options["traces"] and options["run"] is not None:
             raise click.UsageError("give either TRACES or --run")
-        if options["evalset"] is not None and not options["traces"] and not Path(options["evalset"]).exists():
+        given = options["evalset"]
+        if given is not None and not options["traces"] and not Path(given).exists():
+            if given.endswith((".yaml", ".yml", ".json")):
+                raise InputError(f"{given}: No such file or directory")
             # `rightcall mutate last`: every other command takes a run in this place.
-            options |= {"evalset": None, "run": options["run"] or options["evalset"]}
+            options |= {"evalset": None, "run": options["run"] or given}
         self._run = None if options["traces"] else _run(options)
         self._path = options["evalset"] or (self._run.header.evalset if self._run is not None else "")
 

@@ -79,7 +79,7 @@ CODES: dict[str, Code] = {
             "RC110",
             "judge-disapproves",
             "A judge does not find the run good enough: its score is below the threshold, or a rubric is not met. "
-            " The message has its reason, and the call that it is about. A judge can be wrong; `rightcall "
+            "The message has its reason, and the call that it is about. A judge can be wrong; `rightcall "
             "judge-check` says how often it agrees with people.",
         ),
         (
