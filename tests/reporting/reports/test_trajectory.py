@@ -167,7 +167,7 @@ def test_turns_are_counted_also_where_some_have_no_calls() -> None:
 def test_an_order_that_nothing_settles_and_clocks_that_run_backwards_are_noted() -> None:
     lines = shown(trajectory(timed("a", 5, 5), timed("b", 5, 3), unordered=((0, 2),)), width=100)
 
-    assert "note: the order of calls 1 to 2 was not recorded: any order of theirs may be true" in lines
+    assert "note: the order of calls 1 to 2 was not recorded: they may have been made in any order" in lines
     assert "note: 1 call ended before starting, by the clock of the trace" in lines
 
 

@@ -75,7 +75,7 @@ class PlannedRun:
     """The cases to run, and the folder they are kept in.
 
     Raises:
-        RightcallError: what is asked cannot be run.
+        RightcallError: the request cannot be met.
     """
 
     def __init__(self, options: RunRequest) -> None:

@@ -53,7 +53,7 @@ class Running:
     """One run of the command, once its options are known.
 
     Raises:
-        RightcallError: what is asked cannot be run.
+        RightcallError: the request cannot be met.
     """
 
     def __init__(self, options: RunRequest, output: Output | None = None) -> None:
@@ -253,7 +253,7 @@ class Gating:
     A gate that has decided has spent its error rate. If the run is resumed, the decision stays.
 
     Raises:
-        InputError: what is asked of the gate cannot be met.
+        InputError: the gate cannot be applied as requested.
     """
 
     def __init__(self, plan: PlannedRun) -> None:
@@ -307,7 +307,7 @@ def run_variants(request: RunRequest, *, is_watching: bool) -> int:
     variant that it names is what the others are compared with, and the gate decides the exit code.
 
     Raises:
-        RightcallError: what is asked cannot be run.
+        RightcallError: the request cannot be met.
     """
     _check(request, is_watching=is_watching)
     if len(set(request.variants)) == 1:

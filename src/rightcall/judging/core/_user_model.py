@@ -599,7 +599,7 @@ def _read_annotated(
     place: Place,
     mistakes: Mistakes,
 ) -> Any:
-    """Read a value with what `Annotated` adds to its type: it is changed, then checked, then held against limits."""
+    """Read a value with what `Annotated` adds to its type: it is changed, checked, and compared with the limits."""
     try:
         for change in changes:
             value = change(value)

@@ -113,7 +113,9 @@ def _legend(trajectory: Trajectory, bonds: set[Bond], paper: Paper) -> Iterator[
 def _notes(trajectory: Trajectory, paper: Paper) -> Iterator[Line]:
     notes = list(trajectory.warnings)
     for first, end in trajectory.unordered:
-        notes.append(f"the order of calls {first + 1:,} to {end:,} was not recorded: any order of theirs may be true")
+        notes.append(
+            f"the order of calls {first + 1:,} to {end:,} was not recorded: they may have been made in any order"
+        )
     backwards = sum(
         call.start_ns is not None and call.end_ns is not None and call.end_ns < call.start_ns
         for call in trajectory.calls
