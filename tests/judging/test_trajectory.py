@@ -250,7 +250,7 @@ def test_wrong_criteria_are_refused(criteria: dict[str, Any], message: str) -> N
     ("config", "message"),
     [
         ({"matchtype": "EXACT"}, "did you mean 'match_type'"),
-        ({"threshold": 1.5}, "less than or equal to 1"),
+        ({"threshold": 1.5}, "at most 1"),
         ({"threshold": float("nan")}, "threshold"),
         ({"threshold": "0.5"}, "a number is expected"),
         ({"partial_credit": "yes"}, "true or false is expected"),

@@ -110,7 +110,7 @@ def test_one_answer_among_several_that_is_none_leaves_no_score(listen: Listen) -
     ("config", "message"),
     [
         ({"samples": 2}, "an odd number is expected"),
-        ({"samples": 0}, "greater than or equal to 1"),
+        ({"samples": 0}, "at least 1"),
         ({"samples": True}, "samples"),
         ({"temperature": 3}, "temperature"),
         ({"api_key": "sk"}, "unknown key 'api_key'"),

@@ -54,8 +54,8 @@ MISTAKES: list[tuple[str, Any, tuple[str | int, ...], str]] = [
         ("rules", 0, "since"),
         "nothing comes in between",
     ),
-    ("a negative number", [{"call": "a", "at_most": -1}], ("rules", 0, "at_most"), "greater than or equal to 0"),
-    ("no number", [{"call": "a", "at_most": "two"}], ("rules", 0, "at_most"), "a valid integer"),
+    ("a negative number", [{"call": "a", "at_most": -1}], ("rules", 0, "at_most"), "at least 0"),
+    ("no number", [{"call": "a", "at_most": "two"}], ("rules", 0, "at_most"), "a whole number"),
     (
         "same of one call",
         [{"call": "a", "at_most": 1, "same": "id"}],
