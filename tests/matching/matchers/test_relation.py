@@ -65,6 +65,8 @@ def test_a_relation_is_what_each_pair_says(kind: Any, most: int, data: Any) -> N
     assert [list(row) for row in relation.possible] == one_by_one(patterns, calls, True, None)
     assert relation.is_certain == (one_by_one(patterns, calls, None) == [[]] * len(patterns))
     assert relation.only == only_pairing(relation.sure)
+    if relation.left is not None:
+        assert relation.left == [place for place in range(len(calls)) if place not in (relation.only or ())]
 
 
 @pytest.mark.parametrize("size", [2, 20])

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import compress, product, repeat
 from math import prod
 from operator import attrgetter
@@ -19,7 +18,7 @@ from rightcall.values.trajectory import ToolCall
 from ._equality import canonical
 from ._expectations import NAMES, CallColumns, MomentOf, is_matcher
 from ._names import tool_names
-from ._patterns import OutputReading, Pattern, Projection
+from ._patterns import NOT_LITERAL, OutputReading, Pattern, Projection
 
 Place: TypeAlias = tuple[str | int, ...]
 """The path, as keys and indices, from the arguments of a call to a value."""
@@ -31,14 +30,20 @@ NOTHING = object()
 
 
 class Tests(msgspec.Struct, frozen=True, gc=False):
-    """What to ask of the calls of one tool."""
+    """What to ask of a few calls."""
 
-    items: list[tuple[int, Any, Callable[[Any], Any] | None]]
-    """The index of each expected call, its value, and the test of it; no test where Python's `==` is enough."""
+    by_name: dict[str, list[tuple[int, Any, Callable[[Any], Any] | None]]]
+    """Of the calls of a tool: the index of each expected one, a value that is as expected, and the test of others; none
+    if no other can be."""
     are_exclusive: bool
     """Whether no call can be as several of them expect."""
-    reading: OutputReading | None
-    """How strings are read before they are compared; `None` if they are not, or if each test reads them."""
+    readings: dict[str, OutputReading]
+    """How strings are read before they are compared, by tool; not if each test reads them."""
+
+    def read(self, name: str, output: str) -> Any:
+        """Return a string that a tool returned in the form in which it is compared."""
+        reading = self.readings.get(name)
+        return output if reading is None else reading.of(output)
 
 
 class Lookup(msgspec.Struct, frozen=True):
@@ -69,14 +74,17 @@ class ExpectedCalls:
         "_literals",
         "_tests",
         "few",
+        "length",
         "lookups",
         "name_counts",
         "name_set",
         "names",
         "names_only",
         "numbers_calls",
+        "of_args",
         "part_of",
         "patterns",
+        "places",
         "special",
         "spends",
         "starred",
@@ -87,7 +95,13 @@ class ExpectedCalls:
     def __init__(self, patterns: Sequence[Pattern]) -> None:
         self.patterns = patterns
         self.names = tuple([pattern.name for pattern in patterns])
-        self.name_counts = Counter(self.names)
+        self.length = len("".join(self.names))
+        """The characters of all names."""
+        self.places: dict[str, list[int]] = {}
+        """The indices of the expected calls of each name."""
+        for number, name in enumerate(self.names):
+            self.places.setdefault(name, []).append(number)
+        self.name_counts = {name: len(numbers) for name, numbers in self.places.items()}
         """The number of expected calls by name."""
         self.name_set = frozenset(self.name_counts)
         # The name `*` does not name any tool: internal calls of a framework count only if they are named.
@@ -107,15 +121,18 @@ class ExpectedCalls:
         self.walks = any([pattern.walks for pattern in patterns])
         """Whether finding differences takes a budget."""
         self.lookups = _lookups(patterns)
-        self._tests: dict[str, Tests] | None = None
+        self._tests: Tests | None = None
         is_quick = not self.spends and not self.special
         self.few = _FEW // max(self.name_counts.values(), default=1) if is_quick else -1
         """The most calls for which trying all of them on each is quicker than looking anything up."""
         self._literals = [pattern.literal for pattern in patterns]
         self._confusable = [index for index, pattern in enumerate(patterns) if pattern.is_delicate]
         plain = [pattern for pattern in patterns if pattern.is_plain]
-        self.part_of: Callable[[ToolCall], Any] = attrgetter(plain[0].part if plain else "args")
-        """Returns the part of a call that all plain ones compare."""
+        part = plain[0].part if plain else "args"
+        self.of_args = part == "args"
+        """Whether all plain ones compare the arguments of calls, and not the outputs."""
+        self.part_of: Callable[[ToolCall], Any] = attrgetter(part)
+        """Returns that part of a call."""
 
     def __len__(self) -> int:
         return len(self.patterns)
@@ -132,8 +149,8 @@ class ExpectedCalls:
                 found[index] = next(iter(_nth_of(row, pattern.nth)), -1)
         return found
 
-    def tests(self) -> dict[str, Tests]:
-        """Return what to ask of the part of a call that is compared, by the name of the call; made on first use."""
+    def tests(self) -> Tests:
+        """Return what to ask of the part of a call that is compared; made on first use."""
         if self._tests is None:
             self._tests = _tests(self.patterns, self.lookups)
         return self._tests
@@ -169,24 +186,33 @@ def _lookups(patterns: Sequence[Pattern]) -> list[Lookup]:
     return list(found.values())
 
 
-def _tests(patterns: Sequence[Pattern], lookups: Sequence[Lookup]) -> dict[str, Tests]:
+def _tests(patterns: Sequence[Pattern], lookups: Sequence[Lookup]) -> Tests:
     by_name: dict[str, list[Lookup]] = {}
     for lookup in lookups:
         by_name.setdefault(lookup.name, []).append(lookup)
-    found: dict[str, Tests] = {}
+    found = Tests({}, all(map(_are_exclusive, by_name.values())), {})
     for name, of_name in by_name.items():
-        first = of_name[0]
-        # One index finds a call by one key: expected calls with different keys in it exclude each other.
-        exclusive = len(of_name) == 1 and first.projection is not None and len(set(first.keys)) == len(first.keys)
         candidates = [(number, patterns[number]) for lookup in of_name for number in lookup.numbers]
         reading = candidates[0][1].reading
         is_read = all([pattern.reading == reading for _, pattern in candidates])
-        items = [
-            (number, pattern.literal, None if is_read and pattern.is_equality else pattern.test)
-            for number, pattern in candidates
-        ]
-        found[name] = Tests(items, exclusive, reading if is_read else None)
+        if is_read and reading is not None:
+            found.readings[name] = reading
+        found.by_name[name] = [_asked(number, pattern, is_read) for number, pattern in candidates]
     return found
+
+
+def _are_exclusive(of_name: Sequence[Lookup]) -> bool:
+    """Return whether no call can be as several of the expected ones of its name."""
+    # One index finds a call by one key: expected calls with different keys in it exclude each other.
+    first = of_name[0]
+    return len(of_name) == 1 and first.projection is not None and len(set(first.keys)) == len(first.keys)
+
+
+def _asked(number: int, pattern: Pattern, is_read: bool) -> tuple[int, Any, Callable[[Any], Any] | None]:
+    """Return a value that satisfies a pattern if Python calls it equal, and the test of other values, if one may."""
+    if is_read and pattern.is_equality:
+        return number, pattern.literal, None
+    return number, NOT_LITERAL if pattern.is_delicate or not is_read else pattern.literal, pattern.test
 
 
 def _taken(pattern: Pattern, positions: dict[str, list[int]]) -> Row:
@@ -263,35 +289,48 @@ def relate(
 
 def _relate_few(expected: ExpectedCalls, calls: Sequence[ToolCall]) -> Relation | None:
     """Relate calls by trying each on all expectations of its name; `None` if some value was not recorded."""
-    part_of, tests = expected.part_of, expected.tests()
-    first, is_only = [-1] * len(expected.names), True
+    tests, of_args = expected.tests(), expected.of_args
+    by_name, are_exclusive = tests.by_name, tests.are_exclusive
+    first = [-1] * len(expected.names)
     left: list[int] = []
     more: list[tuple[int, int]] = []
     for position, call in enumerate(calls):
-        if (of_name := tests.get(call.name)) is None:
+        name = call.name
+        if name not in by_name:
             left.append(position)
             continue
-        if (part := part_of(call)) is None:
-            return None
-        if part.__class__ is str and of_name.reading is not None:
-            part = of_name.reading.of(part)
-        is_free = True
-        for number, literal, test in of_name.items:
-            if literal == part if test is None else test(part):
+        part = call.args if of_args else call.output
+        if not of_args and part.__class__ is str:
+            part = tests.read(name, part)
+        for number, literal, test in by_name[name]:
+            if literal == part or (test is not None and part is not None and test(part)):
                 if first[number] < 0:
                     first[number] = position
-                    is_only = is_only and is_free
                 else:
                     more.append((number, position))
-                is_free = False
-                if of_name.are_exclusive:
+                if are_exclusive:
                     break
-        if is_free:
+        else:
+            if part is None:
+                return None
             left.append(position)
-    return Relation(None, None, first, left) if is_only and not more else _with_choices(first, more)
+    if more:
+        return _with_choices(first, more)
+    return Relation(None, None, first, left) if are_exclusive else _if_distinct(first, left)
 
 
-def _with_choices(first: Sequence[int], more: Sequence[tuple[int, int]]) -> Relation:
+def _if_distinct(first: list[int], left: Sequence[int]) -> Relation:
+    """Return a relation, given the only call for each expected one, which may be the same for several of them.
+
+    `left` are the calls that are for none of them, and perhaps others.
+    """
+    taken = {*first}
+    if len(taken) - (-1 in taken) < len(first) - first.count(-1):
+        return _with_choices(first, ())
+    return Relation(None, None, first, [position for position in left if position not in taken])
+
+
+def _with_choices(first: Sequence[int], more: Iterable[tuple[int, int]]) -> Relation:
     """Return a relation, given the first call for each expected one, and the other pairs in ascending order."""
     rows: list[Row] = [_NONE if position < 0 else (position,) for position in first]
     for number, position in more:
