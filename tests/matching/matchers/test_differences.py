@@ -85,6 +85,7 @@ def test_differences_from_strings_and_numbers_are_those_that_a_walk_finds() -> N
     random = Random(7)
     flat: tuple[Any, ...] = (0, 1, 2, True, False, "", "1", "Zürich ☂", 'a "b"\n', "x" * 200, "x" * 150 + "y")
     given: tuple[Any, ...] = (*flat, None, 1.0, float("nan"), [], [1], {}, {"n": {"to": [1, True]}})
+    policies: tuple[ArgsPolicy, ...] = ("exact", "subset", "superset", "ignore")
     keys = [*"abcdefghijklmnopqrstuvwx", "with space", "ü", "$n", "a.b", "k" * 70]
     for _ in range(2_000):
         most = random.choice((3, len(keys)))
@@ -92,6 +93,11 @@ def test_differences_from_strings_and_numbers_are_those_that_a_walk_finds() -> N
         actual = {key: random.choice(given) for key in random.sample(keys, random.randint(0, most))}
         walked = value_differences(expected, actual)
 
+        for policy in policies:
+            direct, general = CallPattern("a", expected, policy), CallPattern("a", expected, policy)
+            general.walks = True
+            call = ToolCall("a", actual, None)
+            assert direct.differences_from(call) == general.differences_from(call)
         assert CallPattern("a", expected, "exact").differences_from(ToolCall("a", actual, None)) == walked
         output = OutputPattern("a", expected).differences_from(ToolCall("a", {}, actual))
         assert output == walked

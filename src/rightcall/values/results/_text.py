@@ -168,10 +168,11 @@ class Difference(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 def difference_of(path: str, expected: Any, actual: Any) -> Difference:
     """Return the difference of two values as JSON text, each cut to a window around the first difference."""
     kind = expected.__class__
-    if kind is actual.__class__ and (kind is str or kind is int):
-        # Nearly all pairs: two function calls less.
-        write: Callable[[Any], str] = encode_basestring if kind is str else repr
-        first, second = write(expected), write(actual)
+    # Nearly all pairs are two strings or two whole numbers: two function calls less.
+    if kind is str is actual.__class__:
+        first, second = encode_basestring(expected), encode_basestring(actual)
+    elif kind is int is actual.__class__:
+        first, second = repr(expected), repr(actual)
     else:
         first, second = json_text(expected), json_text(actual)
     if len(first) > _WINDOW or len(second) > _WINDOW:
