@@ -25,6 +25,24 @@ def longest_run(values: Sequence[int]) -> set[int]:
 
     Of several longest runs, one whose first members come as early as possible.
     """
+    # As long as each value lengthens the run or is a better last member of it, only the worse ones have to go.
+    run = {*values}
+    first = second = maxsize
+    for value in reversed(values):
+        if value < first:
+            if value >= 0:
+                second = first
+                first = value
+        elif value < second:
+            run.discard(first)
+            first = value
+        else:
+            return _longest_of_runs(values)
+    run.discard(-1)
+    return run
+
+
+def _longest_of_runs(values: Sequence[int]) -> set[int]:
     # Read from the end and negated, the run still increases, and the walk back from its last member meets the
     # earliest ones first.
     # The last members of runs by length, as in patience sorting (Fredman, 1975): n log n steps.
