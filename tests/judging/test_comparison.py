@@ -131,6 +131,14 @@ def test_an_order_that_is_wrong_for_sure_is_told_of_a_call_that_is_not_known(opt
     assert "RC103" in [finding.code for finding in result.findings]
 
 
+def test_a_paired_call_is_told_by_its_number_however_late_it_was_made() -> None:
+    made = calls(*[call(f"tool_{number}", x=number) for number in range(70, 0, -1)])
+    details: Any = judge("tool-call-args", made, {"tool_calls": [expected("tool_3", x=3), expected("tool_60", x=60)]})
+
+    told = [(each.text, each.actual) for each in details.details.explained_tool_calls_args]
+    assert told == [("paired with call 68", 67), ("paired with call 11", 10)]
+
+
 def test_names_alone_are_aligned_as_if_calls_of_other_tools_were_not_there() -> None:
     def found(*made: str) -> list[tuple[Any, ...]]:
         details: Any = judge("tool-call-order", calls(*made), {"tool_calls_order": ["a", "b", "a"]}).details

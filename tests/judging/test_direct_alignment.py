@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 from tests.builders import call, calls, expected
 
-from rightcall import ToolCall, ToolTrajectoryEvaluator, Trajectory
+from rightcall import ToolCall, ToolCallArgsEvaluator, ToolTrajectoryEvaluator, Trajectory
 from rightcall.judging.calls import _trajectory
 from rightcall.judging.calls._match_types import compare_turn
 from rightcall.judging.calls._trajectory import TrajectoryAccount
@@ -49,6 +49,25 @@ def test_an_alignment_made_directly_is_the_one_that_a_comparison_makes(match_typ
     assert {"match", "missing", "extra", "moved", "mismatch"} - kinds.keys() <= (
         {"mismatch"} if policy == "ignore" else set()
     )
+
+
+@pytest.mark.parametrize("policy", [True, False], ids=["subset", "exact"])
+def test_steps_are_those_of_the_lines_that_findings_are_made_of(policy: bool) -> None:
+    random = Random(policy)
+    kinds: Counter[str] = Counter()
+    for _ in range(4 * _CASES):
+        wanted, made = _some_calls(random)
+        if not wanted:
+            continue
+        criteria = {"tool_calls": wanted, "ignore_tools": random.choice(([], ["log"]))}
+        account: Any = ToolCallArgsEvaluator(config={"subset": policy}).evaluate(made, criteria).explanation.account
+        comparison = account.comparison
+        told = comparison.alignment()
+
+        assert list(told.steps) == [comparison._step(line) for line in comparison.lines], (wanted, made)
+        kinds.update(step.kind for step in told.steps)
+
+    assert kinds.keys() == {"match", "missing", "extra", "moved", "mismatch"}
 
 
 def test_plain_calls_with_faults_are_aligned_without_a_comparison(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,7 +40,7 @@ from rightcall.values.results import (
 )
 from rightcall.values.trajectory import ToolCall
 
-from ._lines import Line, Lines, NameLines, align_calls, align_names
+from ._lines import Line, Lines, NameLines, align_calls, align_names, telling
 
 if TYPE_CHECKING:
     from rightcall.matching.matchers import CallMoment, ExpectedCalls, MadeUp, Pattern, Relation
@@ -54,6 +54,9 @@ LEAST = 96
 """The fewest bytes of a step or an explained call as JSON."""
 _PAIRED = 60
 """The most bytes of the text of a call that is paired."""
+_FEW = 64
+_PAIRED_WITH = tuple([f"paired with call {number}" for number in range(1, _FEW + 1)])
+"""The texts for the first calls: writing a number takes longer than making the explained call."""
 _DIFFERENCE = 48
 """The bytes of a difference without its strings."""
 _ESCAPED = 6
@@ -101,8 +104,7 @@ def compare_calls(
         lines = align_names(ExpectedNames.of(expected.names), selection.names)
     else:
         relation = relation or matchers.relate(expected, selection.calls, limits, selection.moment)
-        numbered = expected.numbered(selection.names)
-        lines = align_calls(relation, expected.names, selection.names, expected.starred, numbered)
+        lines = align_calls(relation, expected, selection.names)
     return Comparison(expected.names, expected.patterns, selection, lines, limits)
 
 
@@ -114,12 +116,9 @@ def align_directly(
     It takes none if there are few calls, the expected ones have arguments or outputs without matchers, the trace
     recorded what decides the only pairing there is, and all steps surely have room.
     """
-    calls, names = selection.calls, selection.names
-    if relation.only is None or relation.open is not None or len(calls) > expected.few or expected.names_only:
+    if relation.only is None or relation.open is not None or len(selection.calls) > expected.few or expected.names_only:
         return None
-    patterns, wanted, room = expected.patterns, expected.names, _room(limits)
-    if LEAST * (len(wanted) + len(calls)) > room:
-        return None
+    patterns, calls, names = expected.patterns, selection.calls, selection.names
     found: list[Difference] = []
 
     def differences(index: int, column: int) -> tuple[Difference, ...]:
@@ -127,50 +126,40 @@ def align_directly(
         found.extend(of_call)
         return of_call
 
-    lines = align_calls(relation, wanted, names)
-    steps = steps_of(lines, wanted, selection, differences)
-    size = _ESCAPED * len("".join((*wanted, *names))) + LEAST * len(steps)
+    steps = steps_of(align_calls(relation, expected, names), expected.names, selection, differences)
+    size = _ESCAPED * (expected.length + len("".join(names))) + LEAST * len(steps)
     for each in found:
         size += _DIFFERENCE + _ESCAPED * len(f"{each.path}{each.expected}{each.actual}")
-    return Alignment(tuple(steps)) if size <= room else None
+    return Alignment(tuple(steps)) if size <= _room(limits) else None
 
 
-def steps_of(
-    aligned: Lines, expected: Sequence[str], selection: Selection, differences: Differences, most: int | None = None
-) -> list[Step]:
-    """Return lines as steps.
-
-    `differences` returns those of an expected and an actual call. With `most`, return no more steps, and leave out
-    every match but the one right before a missing call, whose position it shows.
-    """
-    columns, matched, in_place, names = aligned.columns, aligned.matched, aligned.in_place, selection.names
-    positions = selection.positions or range(len(names))
-    if most is None:
-        positions = [*positions]  # reading it takes a third of the time that a range takes
-    last = len(columns) - 1
+def steps_of(aligned: Lines, expected: Sequence[str], selection: Selection, differences: Differences) -> list[Step]:
+    """Return lines as steps. `differences` returns those of an expected and an actual call."""
+    columns, matched, in_place = aligned.columns, aligned.matched, aligned.in_place
+    positions, names = selection.positions, selection.names
     steps: list[Step] = []
-    extras = iter(aligned.left[:most])
+    extras = iter(aligned.left)
     extra = next(extras, _NO_MORE)
     for index, column in enumerate(columns):
-        is_moved = column not in in_place
-        while extra < column and not is_moved:
-            steps.append(Step("extra", names[extra], None, positions[extra]))
-            extra = next(extras, _NO_MORE)
-        if column < 0:
+        if is_in_place := column in in_place:
+            while extra < column:
+                steps.append(Step("extra", names[extra], None, extra if positions is None else positions[extra]))
+                extra = next(extras, _NO_MORE)
+        elif column < 0:
             steps.append(Step("missing", expected[index], index))
-        elif matched[index] < 0:
+            continue
+        position = column if positions is None else positions[column]
+        if matched[index] < 0:
             found = differences(index, column)
-            steps.append(Step("mismatch", expected[index], index, positions[column], found, is_moved))
-        elif is_moved:
-            steps.append(Step("moved", expected[index], index, positions[column], (), True))
-        elif most is None or (index < last and columns[index + 1] < 0):
-            steps.append(Step("match", expected[index], index, positions[column]))
-        if most is not None and len(steps) >= most:
-            return steps[:most]
+            steps.append(Step("mismatch", expected[index], index, position, found, not is_in_place))
+        elif is_in_place:
+            steps.append(Step("match", expected[index], index, position))
+        else:
+            steps.append(Step("moved", expected[index], index, position, (), True))
     while extra < _NO_MORE:
-        steps.append(Step("extra", names[extra], None, positions[extra]))
+        steps.append(Step("extra", names[extra], None, extra if positions is None else positions[extra]))
         extra = next(extras, _NO_MORE)
-    return steps[:most]
+    return steps
 
 
 def _room(limits: Limits) -> int:
@@ -212,20 +201,24 @@ class Comparison:
         limits: Limits,
     ) -> None:
         self.room = _room(limits)
+        self.expected = expected
+        self.selection = selection
+        self.patterns = patterns
         self._named: NameLines | None = None
         if isinstance(lines, NameLines):
             every_line_has_a_step = len(expected) + len(selection.calls) <= self.room // LEAST
             self._named, lines = (None, lines.whole()) if every_line_has_a_step else (lines, None)
         self._aligned = lines
         self._is_as_expected = lines is None and self._named is None and len(expected) == len(selection.calls)
-        self.expected = expected
-        self.selection = selection
-        self.patterns = patterns
-        self.positions: Sequence[int] = selection.positions or range(len(selection.calls))
         self._differences: dict[tuple[int, int], tuple[Difference, ...]] = {}
-        # The most bytes that all names and all differences so far can take: nearly always everything fits by that.
-        length = len("".join(expected))
-        self._bytes = _ESCAPED * (length + (length if self._is_as_expected else len("".join(selection.names))))
+        # The most bytes of all expected names and all differences so far: nearly always everything fits by that.
+        self._bytes = _ESCAPED * len("".join(expected))
+
+    @property
+    def positions(self) -> Sequence[int]:
+        """The positions of the selected calls in the trajectory."""
+        positions = self.selection.positions
+        return range(len(self.selection.calls)) if positions is None else positions
 
     @property
     def aligned(self) -> Lines:
@@ -261,21 +254,30 @@ class Comparison:
         aligned = self.aligned if named is None else None
         size = len(named or ()) if aligned is None else len(aligned.columns) + len(aligned.left)
         if size <= most:
-            steps = self._steps(aligned or self.aligned, most)
-            if self._bytes + LEAST * size <= self.room or self._number_with_room(steps) == size:
+            lines = self.aligned if aligned is None else aligned
+            steps = steps_of(lines, self.expected, self.selection, self.differences)
+            if self._number_with_room(steps) == size:
                 return Alignment(tuple(steps))
-        steps = self._steps(self.aligned, most, quiet=True) if named is None else named.telling(self.positions, most)
+        if named is None:
+            steps = [self._step(line) for line in islice(telling(self.aligned, "match"), most)]
+        else:
+            steps = named.telling(self.positions, most)
         steps = steps[: self._number_with_room(steps)]
         return Alignment(tuple(steps), size - len(steps))
 
-    def _steps(self, aligned: Lines, most: int, *, quiet: bool = False) -> list[Step]:
-        return steps_of(aligned, self.expected, self.selection, self.differences, most if quiet else None)
+    def _step(self, line: Line) -> Step:
+        index, column = line.expected, line.actual
+        if line.kind == "extra":
+            return self._extra(column)
+        found = self.differences(index, column) if line.kind == "mismatch" else ()
+        position = None if column < 0 else self.selection.position(column)
+        return Step(line.kind, self.expected[index], index, position, found, line.out_of_place)
 
     def _extra(self, column: int) -> Step:
-        return Step("extra", self.selection.names[column], None, self.positions[column])
+        return Step("extra", self.selection.names[column], None, self.selection.position(column))
 
     def _number_with_room(self, steps: Sequence[Step]) -> int:
-        if self._bytes + len(steps) * LEAST <= self.room:
+        if self._bytes + _ESCAPED * len("".join(self.selection.names)) + LEAST * len(steps) <= self.room:
             return len(steps)
         names = [step.name for step in steps]
         text = "".join(names)
@@ -295,18 +297,19 @@ class Comparison:
 
     def explained(self) -> tuple[list[ExplainedCall], int]:
         """Return the outcome of each expected call, and how many did not fit the limit of explanations."""
-        expected, positions, aligned = self.expected, self.positions, self.aligned
+        expected, positions, aligned = self.expected, self.selection.positions, self.aligned
         columns = aligned.columns
         calls: list[ExplainedCall] = []
         size = 0
         for index, column in enumerate(aligned.matched[: self.room // LEAST]):
-            if column >= 0:
-                position = positions[column]
-                call = ExplainedCall(expected[index], True, f"paired with call {position + 1}", position)
-            else:
+            if column < 0:
                 call = self._explained_call(index, columns[index])
                 size += _ESCAPED * len(call.text)
-            calls.append(call)
+                calls.append(call)
+                continue
+            position = column if positions is None else positions[column]
+            text = _PAIRED_WITH[position] if position < _FEW else f"paired with call {position + 1}"
+            calls.append(ExplainedCall(expected[index], True, text, position))
         if self._bytes + size + len(calls) * (LEAST + _PAIRED) > self.room:
             sizes = [weight(call.name) + weight(call.text) + size_of(call.differences) for call in calls]
             calls = calls[: fitting(sizes, self.room)]
@@ -359,7 +362,7 @@ class Comparison:
     def actual_call(self, column: int) -> NamedCall:
         """An actual call by its position in the trajectory and its text."""
         call = self.selection.calls[column]
-        return NamedCall(self.positions[column], call_text(call.name, call.args))
+        return NamedCall(self.selection.position(column), call_text(call.name, call.args))
 
     def _explained_call(self, index: int, column: int) -> ExplainedCall:
         """Return the outcome of an expected call that was not made as expected."""
@@ -371,7 +374,7 @@ class Comparison:
         if nearest < 0:
             return ExplainedCall(name, False, "never called")
         differences = self.differences(index, nearest)
-        position = self.positions[nearest]
+        position = self.selection.position(nearest)
         if not differences and column < 0:
             return ExplainedCall(name, False, f"call {position + 1} is like it, but paired with another", position)
         text = difference_text([*map(str, differences)]) or "not recorded"

@@ -24,16 +24,12 @@ from rightcall.matching.alignment import (
 from rightcall.values.results import Step
 
 if TYPE_CHECKING:
-    from rightcall.matching.matchers import Pattern, Relation
+    from rightcall.matching.matchers import ExpectedCalls, Pattern, Relation
 
 
 Kind = Literal["match", "mismatch", "moved", "missing", "extra", "skipped"]
-_NO_STARS: Mapping[int, Pattern] = {}
-_NO_NUMBERS: Mapping[int, int] = {}
 _FEW_NAMES = 32
 """The most names that are searched for, one after the other, where more of them are counted in one pass."""
-_FEW_PAIRS = 32
-"""Up to this many comparisons of names, a table of the expected names does not pay off."""
 _FLIPPED = b"\1" + bytes(255)
 
 
@@ -46,18 +42,12 @@ class Line(msgspec.Struct, frozen=True, gc=False):
     out_of_place: bool = False
 
 
-def align_calls(
-    relation: Relation,
-    expected: Sequence[str],
-    actual: Sequence[str],
-    starred: Mapping[int, Pattern] = _NO_STARS,
-    numbered: Mapping[int, int] = _NO_NUMBERS,
-) -> Lines:
-    """Align expected with actual calls, given which actual calls satisfy each expected one.
+def align_calls(relation: Relation, expected: ExpectedCalls, actual: Sequence[str]) -> Lines:
+    """Align expected calls with actual ones of these names, given which of them satisfy each expected one.
 
     Full matches are paired maximally, then possible matches that the trace leaves open, then remaining calls of the
-    same name in order. Pairs outside the longest increasing run of pairs are out of place. `starred` has the expected
-    calls whose names are patterns, `numbered` the only call that an expected one with a number means.
+    same name in order; an expected one with a number only with the call that it means. Pairs outside the longest
+    increasing run of pairs are out of place.
     """
     matched = relation.only
     if matched is None:
@@ -65,29 +55,28 @@ def align_calls(
     columns, left = matched, relation.left
     if relation.open is not None:
         columns, left = _with_undecided(matched, relation.possible), None
-    missing = [index for index, column in enumerate(columns) if column < 0] if -1 in columns else []
     if left is None:
-        left = unpaired(columns, len(actual)) if missing or len(columns) < len(actual) else []
-    if numbered:
-        columns, missing, left = _with_numbers(columns, missing, left, numbered)
+        left = unpaired(columns, len(actual)) if -1 in columns or len(columns) < len(actual) else []
+    places, starred = expected.places, expected.starred
+    if numbered := expected.numbered(actual):
+        columns, left = _with_numbers(columns, left, numbered)
+        places = {name: [index for index in held if index not in numbered] for name, held in places.items()}
         starred = {index: pattern for index, pattern in starred.items() if index not in numbered}
-    found, left = _with_names(columns, missing, left, expected, actual)
+    found, left = _with_names(columns, left, actual, places)
     if starred:
         found = _with_patterns(found, starred, actual)
         left = unpaired(found, len(actual))
     return Lines(found, matched, longest_run(found), left)
 
 
-def _with_numbers(
-    columns: list[int], missing: list[int], left: list[int], numbered: Mapping[int, int]
-) -> tuple[list[int], list[int], list[int]]:
+def _with_numbers(columns: list[int], left: list[int], numbered: Mapping[int, int]) -> tuple[list[int], list[int]]:
     """Add pairs of remaining expected calls with the only call that they mean, if that one is not paired."""
     found, left = columns.copy(), left.copy()
-    for index in missing:
-        if (column := numbered.get(index, -1)) in left:
+    for index, column in numbered.items():
+        if found[index] < 0 and column in left:
             found[index] = column
             left.remove(column)
-    return found, [index for index in missing if index not in numbered], left
+    return found, left
 
 
 def _with_undecided(columns: Sequence[int], possible: Sequence[Row]) -> list[int]:
@@ -111,32 +100,29 @@ def align_names(expected: ExpectedNames, actual: Sequence[str]) -> NameLines:
 
 
 def _with_names(
-    columns: list[int], missing: list[int], left: list[int], expected: Sequence[str], actual: Sequence[str]
+    columns: list[int], left: list[int], actual: Sequence[str], places: Mapping[str, Sequence[int]]
 ) -> tuple[list[int], list[int]]:
     """Add pairs of remaining calls with the same name: the first expected one with the first actual one, and so on.
 
-    `missing` are the expected calls that are not paired, and `left` the actual ones. Returns the columns, and the
-    actual calls that are still not paired.
+    `left` are the actual calls that are not paired, and `places` has the expected ones by name. Returns the columns,
+    and the actual calls that are still not paired.
     """
-    if not missing or not left:
+    if not left or -1 not in columns:
         return columns, left
-    found, extras = columns.copy(), []
-    if len(missing) * len(left) <= _FEW_PAIRS:
-        for column in left:
-            name = actual[column]
-            for index in missing:
-                if expected[index] == name and found[index] < 0:
-                    found[index] = column
-                    break
-            else:
-                extras.append(column)
-        return found, extras
-    waiting: dict[str, list[int]] = {}
-    for index in reversed(missing):
-        waiting.setdefault(expected[index], []).append(index)
+    found = columns.copy()
+    extras: list[int] = []
+    following: dict[str, Iterator[int]] = {}
     for column in left:
-        if indices := waiting.get(actual[column]):
-            found[indices.pop()] = column
+        name = actual[column]
+        if name not in places:
+            extras.append(column)
+            continue
+        if name not in following:
+            following[name] = iter(places[name])
+        for index in following[name]:
+            if found[index] < 0:
+                found[index] = column
+                break
         else:
             extras.append(column)
     return found, extras
@@ -240,11 +226,19 @@ class NameLines:
 
     def whole(self) -> Lines:
         """Return the same lines with the position of every name, of which this class keeps only strings."""
-        in_place = self._in_place()
+        made, in_place, left = self._made_left, list[int](), list[int]()
+        for column, name in enumerate(made):
+            (in_place if name == COMMON else left).append(column)
+        paired: list[int] = []
+        places: dict[str, list[int]] = {}
         following = iter(in_place)
-        wanted, made = _is_left(self._wanted_left), _is_left(self._made_left)
-        paired = [-1 if is_left else next(following) for is_left in wanted]
-        found, extras = _with_names(paired, _places(wanted), _places(made), self._expected, self._actual)
+        for index, name in enumerate(self._wanted_left):
+            if name == COMMON:
+                paired.append(next(following))
+            else:
+                paired.append(-1)
+                places.setdefault(name, []).append(index)
+        found, extras = _with_names(paired, left, made, places)
         return Lines(found, found, set(in_place), extras)
 
     def telling(self, positions: Sequence[int], most: int) -> list[Step]:

@@ -83,20 +83,18 @@ def grade_turn(expected: ExpectedCalls, selection: Selection, match_type: MatchT
     return Judged(low / total, len(related_subsequence(rows, made)) / total, relation=kept)
 
 
-def related_turn(
-    expected: ExpectedCalls, selection: Selection, match_type: MatchType, limits: Limits, judged: Judged
-) -> Judged:
-    """Return the score of a turn with the relation that its comparison is made from, if few calls are to be related.
+def relation_of_turn(
+    expected: ExpectedCalls, selection: Selection, match_type: MatchType, limits: Limits
+) -> Relation | None:
+    """Return the relation that the comparison of a turn is made from, if few calls are to be related.
 
-    If the comparison is made from something else, nothing is added.
+    `None` if it is made from something else.
     """
-    if judged.relation is not None or len(selection.calls) > expected.few or expected.names_only:
-        return judged
-    if match_type in IN_SEQUENCE and selection.free:
-        return judged
-    if expected.is_beginning_of(selection.calls, selection.names):
-        return judged
-    return Judged(judged.low, judged.high, relation=relate(expected, selection.calls, limits))
+    if len(selection.calls) > expected.few or expected.names_only:
+        return None
+    if (match_type in IN_SEQUENCE and selection.free) or expected.is_beginning_of(selection.calls, selection.names):
+        return None
+    return relate(expected, selection.calls, limits)
 
 
 def compare_turn(

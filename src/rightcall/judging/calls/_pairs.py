@@ -169,8 +169,9 @@ class PairingEvaluator(Evaluator[ConfigT, CriteriaT, PatternPlan]):
     def _measurement(
         self, low: float, high: float, selection: Selection, plan: PatternPlan, paired: Paired
     ) -> Measurement:
-        if (longest := max(plan.size, len(selection.calls))) > self.limits.aligned_calls:
-            return unexplained(low, high, longest, self.limits)
+        made, most = len(selection.calls), self.limits.aligned_calls
+        if plan.size > most or made > most:
+            return unexplained(low, high, max(plan.size, made), self.limits)
         return Measurement(low, high, PairingAccount(self, selection, plan, paired))
 
     def _least(self, rows: list[Row], doubts: Doubts, pairs: int, expected: int, surely: int) -> float:
@@ -241,7 +242,7 @@ def pair_by_relation(expected: ExpectedCalls, selection: Selection, limits: Limi
     relation = relate(expected, selection.calls, limits, selection.moment)
     chosen = maximum_pairing(relation.sure) if relation.only is None else relation.only
     low = len(chosen) - chosen.count(-1)
-    return Paired(low, low if relation.is_certain else _size(relation.possible), relation)
+    return Paired(low, low if relation.open is None else _size(relation.open), relation)
 
 
 def _kinds(rows: Sequence[Row], members: frozenset[int]) -> list[frozenset[int]]:

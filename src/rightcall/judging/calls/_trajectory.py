@@ -64,7 +64,7 @@ from ._match_types import (
     compare_turn,
     grade_turn,
     match_turn,
-    related_turn,
+    relation_of_turn,
 )
 from ._pairs import call_patterns
 from ._steps import WrittenStep, names_to_miss, placed_calls, read_steps
@@ -374,8 +374,11 @@ class ToolTrajectoryEvaluator(
             return self._measure_readings(selection, plan, SearchBudget(self.limits.alignment_steps))
         if plan.by_turn and has_unknown_turns(selection, plan):
             return self._measure_unknown_turns(selection, plan)
-        turns = by_turn(selection, plan) if plan.by_turn else [Turn(0, plan.turns[0], selection)]
         judge = grade_turn if self.config.partial_credit else match_turn
+        if not plan.by_turn:
+            only = judge(plan.turns[0], selection, plan.match_type, self.limits)
+            return self._together([Turn(0, plan.turns[0], selection)], [only], plan)
+        turns = by_turn(selection, plan)
         judged = [judge(turn.expected, turn.selection, plan.match_type, self.limits) for turn in turns]
         return self._together(turns, judged, plan)
 
@@ -441,9 +444,8 @@ class ToolTrajectoryEvaluator(
         if len(turns) > 1:
             low, high = mean([each.low for each in judged]), mean([each.high for each in judged])
             longest = max([len(turn.selection.calls) for turn in turns])
-        longest = max(plan.size, longest)
-        if longest > self.limits.aligned_calls:
-            return unexplained(low, high, longest, self.limits)
+        if plan.size > self.limits.aligned_calls or longest > self.limits.aligned_calls:
+            return unexplained(low, high, max(plan.size, longest), self.limits)
         if plan.reads is not None and not read:
             warning = "there are too many ways to fill in what was not recorded to give details of one"
             return Measurement(low, high, Explained(), (warning,))
@@ -505,11 +507,13 @@ class TrajectoryAccount(msgspec.Struct):
         if judged.as_expected or self.read or self.made is not None:
             return None
         expected, selection = turn.expected, turn.selection
-        judged = related_turn(expected, selection, self.plan.match_type, self.limits, judged)
-        if (relation := judged.relation) is None:
-            return None
-        # Findings that are read after the details need the relation, too.
-        self.judged[place] = judged
+        relation = judged.relation
+        if relation is None:
+            relation = relation_of_turn(expected, selection, self.plan.match_type, self.limits)
+            if relation is None:
+                return None
+            # Findings that are read after the details need the relation, too.
+            self.judged[place] = Judged(judged.low, judged.high, False, relation)
         return align_directly(expected, selection, self._limits(), relation)
 
     def find(self) -> tuple[Finding, ...]:
