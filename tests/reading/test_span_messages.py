@@ -311,6 +311,16 @@ def test_an_answer_that_was_cut_off_and_names_a_call_of_a_server_is_not_understo
     assert "a call of a tool of OpenAI" in trajectory.not_understood
 
 
+def test_an_answer_that_was_cut_off_behind_its_items_is_understood() -> None:
+    answer = {"id": "resp_1", "object": "response", "output": [FUNCTION], "parallel_tool_calls": True, "tools": []}
+    flat = in_openinference(FUNCTION)
+
+    for cut, is_understood in ((-10, True), (-60, False)):
+        held = {**flat, "output.value": json.dumps(answer, separators=(",", ":"))[:cut]}
+        [trajectory] = read(request(span(1, held)))
+        assert (not trajectory.not_understood) is is_understood
+
+
 def test_messages_of_one_answer_are_no_choices_where_the_model_ended_once() -> None:
     asked: list[dict[str, Any]] = [
         {"type": "tool_call", "id": name, "name": name, "arguments": {}} for name in ("look", "pay")

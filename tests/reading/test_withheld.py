@@ -969,3 +969,17 @@ def test_calls_of_the_user_are_not_the_agents_in_whatever_they_are_wrapped(wrapp
     trajectory = read_messages([ASKED, asked, asks(("look", "c", "{}")), gives("c", "ok")])
 
     assert (trajectory.names, trajectory.calls_recorded) == (("look",), True)
+
+
+def test_a_deferred_call_whose_result_was_lost_may_have_been_made_once_its_agent_went_on() -> None:
+    raised = {"exception.type": "pydantic_ai.exceptions.CallDeferred"}
+    event = {"name": "exception", "attributes": [{"key": key, "value": {"stringValue": raised[key]}} for key in raised]}
+    tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "refund", "gen_ai.tool.call.id": "c1"}
+    agent = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "shop"}
+    ended = [span(1, agent), span(2, tool, name="execute_tool refund", parent=1, events=[event], status={"code": 2})]
+
+    [waits] = read(request(*ended))
+    [went_on] = read(request(*ended, span(3, agent)))
+
+    assert (waits.calls_recorded, [each.name for each in waits.withheld]) == (True, ["refund"])
+    assert "a call of refund, which may have been made" in went_on.not_understood

@@ -44,7 +44,9 @@ _UNTOLD = lazy_pattern(
 OpenInference leaves most of them out of its messages (tools of MCP servers, code, shells, images), and names others by
 the type of the item.
 """
-_CUT_OFF = "the answer of a model, which was cut off, and names a call of a tool of OpenAI"
+_RESPONSE = ('{"id":"resp_', '{"id": "resp_')
+_AFTER_ITEMS = '"parallel_tool_calls"'
+_CUT_OFF = "the answer of a model, which was cut off, and may have a call of a tool of OpenAI"
 
 # Until OpenTelemetry semantic conventions 1.36 each message was an event; since 1.37 one event has them all.
 _EVENTS: dict[str, Side] = {
@@ -219,12 +221,14 @@ class SpanMessages:
             held = attributes.get(key)
             is_partly_told = held.__class__ is str and _UNTOLD.search(held) is not None
             # OpenInference 0.1.29 loses the calls of a prompt and keeps their results: this attribute may have them.
-            if not is_partly_told and any([exchange.calls for said in told.get(side, ()) for exchange in said]):
+            if not (is_partly_told or _is_answer_cut(held)) and any(
+                [exchange.calls for said in told.get(side, ()) for exchange in said]
+            ):
                 continue
             said = self._said(held)
             if _tells_calls(said):
                 told[side] = [said] if is_partly_told else [*told.get(side, ()), said]
-            elif is_partly_told and side == "output":
+            elif (is_partly_told or _is_answer_cut(held)) and side == "output":
                 told[side] = [[*said, unread(_CUT_OFF)] for said in told.get(side, [[]])]
 
     def _said(self, value: Any) -> list[Exchange]:
@@ -321,6 +325,11 @@ class SpanMessages:
             found.add(held_side, self._exchanges_in(messages))
         if not told and (sign := hidden_in_event(body, attributes)):
             found.input.append(unread(sign))
+
+
+def _is_answer_cut(held: Any) -> bool:
+    """Whether an answer of the Responses API ends before the end of its items, which are in front of this key."""
+    return held.__class__ is str and held.startswith(_RESPONSE) and _AFTER_ITEMS not in held
 
 
 def told_by_task(attributes: Mapping[str, Any], role: object) -> Any:

@@ -113,7 +113,7 @@ def asked_and_answered(
 
 
 def _unless_lost(found: Any) -> Any:
-    return None if found is NOTHING or is_replaced(found) or deferred_in(found) else found
+    return None if found is NOTHING or is_replaced(found) or deferred_in(outcome(found)) else found
 
 
 def has_answer(span: ReadSpan) -> bool:

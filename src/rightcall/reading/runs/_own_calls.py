@@ -23,6 +23,7 @@ from rightcall.reading.conventions import (
     ANSWERS,
     ASKED_FOR,
     BY_GUARDRAIL,
+    ELSEWHERE,
     FOR_APPROVAL,
     HANDOFFS,
     REFUSED,
@@ -356,9 +357,10 @@ def withhold_waiting(
     lost = _withhold_ended(records, _waits_in(spans, roles, conversations))
     _withhold_interrupted(records, spans, tree)
     _withhold_tripped(records, spans)
-    unsure = [record for record in records if record.is_asked and _is_unsettled(record)]
+    _doubt_deferred(records, [span for span in spans if roles.get(id(span)) == "agent"])
+    unsure = [record for record in records if record.is_asked and (_is_unsettled(record) or _is_elsewhere(record))]
     for record in unsure:
-        record.withheld = ASKED_FOR  # it is not known that the call was made
+        record.withheld = record.withheld or ASKED_FOR  # it is not known that the call was made
     return unsure[0] if unsure else lost
 
 
@@ -431,6 +433,19 @@ def _withhold_interrupted(records: Iterable[CallRecord], spans: Sequence[ReadSpa
                 record.withheld = ASKED_FOR
             else:
                 record.is_asked = True
+
+
+def _doubt_deferred(records: Iterable[CallRecord], agents: Sequence[ReadSpan]) -> None:
+    """Doubt that calls which their tools deferred were not made, if their agent began later: it had their results."""
+    for record in records:
+        span = record.span
+        if span is not None and _is_elsewhere(record):
+            same = [each for each in agents if record.agent in (None, agent_name(each))]
+            record.is_asked = record.is_asked or any([_follows(each, span) for each in same])
+
+
+def _is_elsewhere(record: CallRecord) -> bool:
+    return record.withheld == ELSEWHERE
 
 
 def _withhold_tripped(records: Iterable[CallRecord], spans: Iterable[ReadSpan]) -> None:
