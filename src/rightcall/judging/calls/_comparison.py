@@ -111,12 +111,12 @@ def compare_calls(
 def align_directly(
     expected: ExpectedCalls, selection: Selection, limits: Limits, relation: Relation
 ) -> Alignment | None:
-    """Return the alignment that a `Comparison` makes of calls with this relation; `None` if it takes one.
+    """Return the alignment that a `Comparison` makes of a few calls with this relation; `None` if it takes one.
 
-    It takes none if there are few calls, the expected ones have arguments or outputs without matchers, the trace
-    recorded what decides the only pairing there is, and all steps surely have room.
+    The expected calls have arguments or outputs, and these have no matchers. It takes none if the trace recorded what
+    decides the only pairing there is, and all steps surely have room.
     """
-    if relation.only is None or relation.open is not None or len(selection.calls) > expected.few or expected.names_only:
+    if relation.only is None or relation.open is not None:
         return None
     patterns, calls, names = expected.patterns, selection.calls, selection.names
     found: list[Difference] = []
@@ -141,21 +141,22 @@ def steps_of(aligned: Lines, expected: Sequence[str], selection: Selection, diff
     extras = iter(aligned.left)
     extra = next(extras, _NO_MORE)
     for index, column in enumerate(columns):
-        if is_in_place := column in in_place:
+        if column in in_place:
             while extra < column:
                 steps.append(Step("extra", names[extra], None, extra if positions is None else positions[extra]))
                 extra = next(extras, _NO_MORE)
+            if matched[index] >= 0:
+                steps.append(Step("match", expected[index], index, column if positions is None else positions[column]))
+                continue
         elif column < 0:
             steps.append(Step("missing", expected[index], index))
             continue
         position = column if positions is None else positions[column]
-        if matched[index] < 0:
-            found = differences(index, column)
-            steps.append(Step("mismatch", expected[index], index, position, found, not is_in_place))
-        elif is_in_place:
-            steps.append(Step("match", expected[index], index, position))
-        else:
+        if matched[index] >= 0:
             steps.append(Step("moved", expected[index], index, position, (), True))
+        else:
+            found = differences(index, column)
+            steps.append(Step("mismatch", expected[index], index, position, found, column not in in_place))
     while extra < _NO_MORE:
         steps.append(Step("extra", names[extra], None, extra if positions is None else positions[extra]))
         extra = next(extras, _NO_MORE)

@@ -48,7 +48,7 @@ def match_turn(expected: ExpectedCalls, selection: Selection, match_type: MatchT
     """
     if match_type in IN_SEQUENCE:
         return _match_in_sequence(expected, selection, match_type, limits)
-    wanted, made = len(expected), len(selection.calls)
+    wanted, made = len(expected.names), len(selection.names)
     if not _has_room(match_type, wanted, made):
         return _FAILED
     if expected.is_beginning_of(selection.calls, selection.names):
@@ -86,12 +86,7 @@ def grade_turn(expected: ExpectedCalls, selection: Selection, match_type: MatchT
 def relation_of_turn(
     expected: ExpectedCalls, selection: Selection, match_type: MatchType, limits: Limits
 ) -> Relation | None:
-    """Return the relation that the comparison of a turn is made from, if few calls are to be related.
-
-    `None` if it is made from something else.
-    """
-    if len(selection.calls) > expected.few or expected.names_only:
-        return None
+    """Return the relation that the comparison of a turn is made from; `None` if it is made from something else."""
     if (match_type in IN_SEQUENCE and selection.free) or expected.is_beginning_of(selection.calls, selection.names):
         return None
     return relate(expected, selection.calls, limits)
@@ -108,7 +103,7 @@ def compare_turn(
 
 def _match_in_sequence(expected: ExpectedCalls, selection: Selection, match_type: MatchType, limits: Limits) -> Judged:
     exact = match_type == "EXACT"
-    if exact and len(expected) != len(selection.calls):
+    if exact and len(expected.names) != len(selection.names):
         return _FAILED
     if expected.is_beginning_of(selection.calls, selection.names):
         return _PASSED

@@ -444,7 +444,8 @@ class ToolTrajectoryEvaluator(
         if len(turns) > 1:
             low, high = mean([each.low for each in judged]), mean([each.high for each in judged])
             longest = max([len(turn.selection.calls) for turn in turns])
-        if plan.size > self.limits.aligned_calls or longest > self.limits.aligned_calls:
+        most = self.limits.aligned_calls
+        if plan.size > most or longest > most:
             return unexplained(low, high, max(plan.size, longest), self.limits)
         if plan.reads is not None and not read:
             warning = "there are too many ways to fill in what was not recorded to give details of one"
@@ -507,6 +508,8 @@ class TrajectoryAccount(msgspec.Struct):
         if judged.as_expected or self.read or self.made is not None:
             return None
         expected, selection = turn.expected, turn.selection
+        if len(selection.calls) > expected.few or expected.names_only:
+            return None
         relation = judged.relation
         if relation is None:
             relation = relation_of_turn(expected, selection, self.plan.match_type, self.limits)
