@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from tests.walls import for_each
 
 from rightcall.reading import read, read_messages
@@ -20,7 +21,19 @@ from rightcall.reading.messages._requests import (
 )
 from rightcall.values.trajectory import Trajectory
 
-from .talks import ANSWERED, ASKED, MADE, agent_span, asks_for, chat, gives, of_turn, says, spans_of_turn
+from .talks import (
+    ANSWERED,
+    ASKED,
+    MADE,
+    agent_span,
+    asks_for,
+    chat,
+    gives,
+    of_turn,
+    says,
+    spans_of_turn,
+    tool_span,
+)
 from .traces import request
 
 LOOKUP, REFUND = asks_for("lookup_order", {"order_id": 7}), asks_for("refund", {"order_id": 7})
@@ -274,3 +287,41 @@ def test_a_prompt_whose_time_is_lost_is_of_the_turn_in_which_its_last_words_were
     assert history.turn_of(exchanges_of([says("user", "Another.")]), 5) == 5
     assert history.turn_of([], 5) == 5
     assert history.turn_of(first, 5, context="a call") == 5
+
+
+CHANGED = {"order_id": 8}
+
+
+@pytest.mark.parametrize("in_spans", [True, False], ids=["with a span of the tool", "in prompts alone"])
+def test_a_call_whose_arguments_a_hook_changed_is_one_call(in_spans: bool) -> None:
+    """Strands: the history has the changed arguments under the id of the call that the model asked for."""
+    asked = says("user", ASKED[0])
+    shown = [asked, asks_for("lookup_order", CHANGED, "call_ab12"), gives("ok", "call_ab12")]
+    spans = [
+        chat(11, [asked], asks_for("lookup_order", {"order_id": 7}, "call_ab12"), parent=10),
+        chat(14, shown, says("assistant", ANSWERED[0]), parent=10),
+    ]
+    spans += [tool_span(12, "lookup_order", CHANGED, "call_ab12", parent=10)] if in_spans else []
+
+    [trajectory] = read(request(agent_span(10), *spans))
+
+    assert [(call.name, call.args, call.output) for call in trajectory.calls] == [("lookup_order", CHANGED, "ok")]
+
+
+def test_a_history_that_lost_an_argument_changes_no_call() -> None:
+    asked, call_id = says("user", ASKED[1]), "call_ab12"
+    made = {"order_id": 7, "amount": 20}
+    shown = [asked, asks_for("refund", {"order_id": 7}, call_id), gives("ok", call_id)]
+
+    [trajectory] = read(request(chat(11, [asked], asks_for("refund", made, call_id)), chat(14, shown)))
+
+    assert [call.args for call in trajectory.calls] == [made]
+
+
+def test_two_calls_of_one_message_that_share_an_id_are_two() -> None:
+    asked, made = says("user", ASKED[0]), asks_for("lookup_order", {"order_id": 7}, "call_ab12")
+    made["tool_calls"] += asks_for("lookup_order", CHANGED, "call_ab12")["tool_calls"]
+
+    [trajectory] = read(request(agent_span(10), chat(11, [asked], made, parent=10), chat(14, [asked, made], parent=10)))
+
+    assert [call.args for call in trajectory.calls] == [{"order_id": 7}, CHANGED]

@@ -277,11 +277,33 @@ class ConversationReader:
             if known and (NOTHING in (known.args, call.args) or known.args == call.args):
                 return None if self._is_older(known) or self._is_of_other(known) else known
         known = requests.nth(key, position)
-        if known is None or have_different_ids(known, call):
+        if known is None:
+            return self._changed(call, use)
+        if have_different_ids(known, call):
             return None
         # With state on the server (OpenAI's previous_response_id) a prompt has new messages only, so the same request
         # in a later answer is another call.
         return None if self.answering and self._is_later(known) and not self._has_history else known
+
+    def _changed(self, call: CallRecord, use: int) -> CallRecord | None:
+        """Return the request that a history repeats under its id with the arguments of the call that was made.
+
+        A hook (Strands) or a person may change them before the tool runs, and the history is changed, too.
+        """
+        if self.answering or not call.call_id or has_made_up_id(call):
+            return None
+        known = self._requests.with_id(call.call_id, call.name, use, self.thread)
+        if known is None or known.name != call.name or id(known) in self._met or not self._is_of_thread(known):
+            return None
+        if any([each is known for each in self._new]):
+            return None
+        # A history that lost an argument changes nothing.
+        if not all([key in known.args and known.args[key] == held for key, held in call.args.items()]):
+            known.args = call.args
+        return known
+
+    def _is_of_thread(self, known: CallRecord) -> bool:
+        return self.thread is None or self._requests.threads.get(id(known)) == self.thread
 
     def _is_older(self, known: CallRecord) -> bool:
         """Whether a known request is of an earlier turn, and the model now makes a new one with the same id."""
