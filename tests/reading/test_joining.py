@@ -747,3 +747,15 @@ def test_a_task_of_crewai_whose_model_asks_in_its_text_is_not_understood() -> No
 
     assert not found.calls_recorded
     assert "not understood" in found.warnings[0]
+
+
+def test_a_call_without_arguments_is_not_paired_before_those_that_came_first() -> None:
+    """LlamaIndex calls the tool with nothing where it cannot parse the arguments that the model wrote."""
+    said = [{"role": "user", "content": "Go."}]
+    asks = asked(("c1", "t", '{"a": '), ("c2", "t", {"b": 1}))  # type: ignore[arg-type]
+    gave = answered(("c1", "first"), ("c2", "second"))
+    prompt = {**CHAT, "gen_ai.input.messages": json.dumps([*said, *asks, *gave])}
+
+    found = read_one(executed(2, args='{"a": null}'), executed(3), span(4, prompt))
+
+    assert [(call.args, call.output) for call in found.calls] == [({"a": None}, "first"), ({"b": 1}, "second")]

@@ -414,4 +414,12 @@ PARTS = (
         "arguments",
     ),
     call_row("OpenTelemetry, content off", {"type": "tool_call", "name": str}, "name", "id", ""),
+    # OpenInference leaves out the attribute of arguments that are empty (Google ADK), or that a limit dropped.
+    call_row(
+        "OpenInference",
+        {"tool_call.function.name": str},
+        "tool_call.function.name",
+        "tool_call.id",
+        "tool_call.function.arguments",
+    ),
 )

@@ -305,10 +305,11 @@ def _pair(
     waiting: dict[Hashable, list[CallRecord]] = {}
     for request in reversed(requests):
         waiting.setdefault(key(request, known), []).append(request)
-    for each in _unclear_keys(records, key):
-        # A call whose arguments are missing may belong to any of several equal requests: those are paired by name.
-        if len(waiting.get(each, ())) > 1:
-            del waiting[each]
+    for record in _unclear(records) if key is not _name_only else ():
+        # A call whose arguments are missing may belong to any of several equal requests, and one whose arguments are
+        # known to a request without: those are paired by name.
+        if record.args is NOTHING or len(waiting.get(key(record, None), ())) > 1:
+            waiting.pop(key(record, None), None)
     left = []
     for record in records:
         queue = waiting.get(key(record, None))
@@ -321,10 +322,11 @@ def _pair(
     return left, [request for request in requests if not request.joined]
 
 
-def _unclear_keys(records: list[CallRecord], key: Key) -> set[Hashable]:
-    """Return the keys of calls with arguments whose tool also has a call without recorded arguments."""
-    unknown = {record.name for record in records if record.args is NOTHING} if key is not _name_only else set()
-    return {key(record, None) for record in records if record.name in unknown and record.args is not NOTHING}
+def _unclear(records: list[CallRecord]) -> list[CallRecord]:
+    """Return the calls of tools that have calls with and calls without recorded arguments."""
+    unknown = {record.name for record in records if record.args is NOTHING}
+    known = {record.name for record in records if record.args is not NOTHING} if unknown else set()
+    return [record for record in records if record.name in unknown & known] if known else []
 
 
 def _context_name_args_output(record: CallRecord, requests: Requests | None) -> Hashable:
