@@ -341,3 +341,74 @@ def test_an_item_that_logfire_writes_as_it_is_is_no_message_of_an_unknown_writer
     [trajectory] = read(request(span(1, {"gen_ai.request.model": "m", "events": json.dumps(events)})))
 
     assert (trajectory.calls, trajectory.not_understood) == ((), "")
+
+
+CODE = "```tool_code\nprint(2 + 2)\n```"
+OUTPUT = "```tool_output\nCode execution result:\n4\n```"
+
+
+@for_each(
+    ("role", "message", "is_one"),
+    [
+        ("model", {"contents": [{"message_content": {"type": "text", "text": CODE}}]}, True),
+        ("model", {"contents": [{"message_content": {"type": "text", "text": "It is 4."}}]}, False),
+        ("assistant", {"blocks": [{"block_type": "text", "text": CODE}]}, True),
+        ("user", {"contents": [{"message_content": {"type": "text", "text": OUTPUT}}]}, True),
+        ("user", {"content": OUTPUT}, True),
+        ("user", {"content": "```tool_outputs\n4"}, False),
+    ],
+)
+def test_a_call_in_text_is_seen_in_blocks_of_every_kind(role: str, message: dict[str, Any], is_one: bool) -> None:
+    assert acts({"role": role, **message}, role) is is_one
+
+
+def openinference(number: int, *messages: dict[str, Any], parent: int | None = None) -> dict[str, Any]:
+    """A span of a model by OpenInference, with its prompt."""
+    held: dict[str, Any] = {"openinference.span.kind": "LLM"}
+    for place, message in enumerate(messages):
+        held |= {f"llm.input_messages.{place}.message.{key}": value for key, value in message.items()}
+    return span(number, held, parent=parent)
+
+
+def asked_by_openinference(*tools: str, **args: str) -> dict[str, Any]:
+    """A message that asks for calls, each with an id that is its tool's name, and with arguments if there are any."""
+    message = {"role": "assistant"}
+    for place, tool in enumerate(tools):
+        message |= {f"tool_calls.{place}.tool_call.function.name": tool, f"tool_calls.{place}.tool_call.id": tool}
+        if tool in args:
+            message[f"tool_calls.{place}.tool_call.function.arguments"] = args[tool]
+    return message
+
+
+def test_a_call_whose_arguments_openinference_left_out_is_a_call_without_recorded_arguments() -> None:
+    asks = asked_by_openinference("ping", "look", look='{"x": 1}')
+    asks = {key: held for key, held in asks.items() if not key.endswith(".id")}  # Gemini gives none
+
+    [trajectory] = read(request(openinference(1, {"role": "user", "content": "Go."}, asks)))
+
+    assert [(call.name, call.args, "args" in call.unrecorded) for call in trajectory.calls] == [
+        ("ping", None, True),
+        ("look", {"x": 1}, False),
+    ]
+    assert trajectory.calls_recorded
+
+
+@for_each(
+    ("results", "outputs"),
+    [
+        ({"book": "4 not allowed"}, [None, None]),
+        ({"look": "4"}, ["4", None]),
+        ({"look": "4", "book": "not allowed"}, ["4", "not allowed"]),
+    ],
+)
+def test_results_of_several_calls_in_one_are_not_the_output_of_the_last(
+    results: dict[str, str], outputs: list[str | None]
+) -> None:
+    """OpenInference joins the results of an agent of Strands under the id of the last call."""
+    asks = asked_by_openinference("look", "book", look="{}", book="{}")
+    told = [{"role": "tool", "tool_call_id": tool, "content": text} for tool, text in results.items()]
+    prompt = [{"role": "user", "content": "Go."}, asks, *told]
+
+    [trajectory] = read(request(openinference(1, *prompt), openinference(2, *prompt)))
+
+    assert [call.output for call in trajectory.calls] == outputs

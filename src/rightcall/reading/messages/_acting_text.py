@@ -64,11 +64,12 @@ _COMMAND = lazy_pattern(r"\s*(?:THOUGHT:|DISCUSSION\b|Think:)[^`]*```")
 """A command in a block of text, after the thought that leads to it (mini-SWE-agent, SWE-agent, AgentBench)."""
 _OBSERVATION = lazy_pattern(
     r"\s*(?:<returncode>|<tool_(?:response|result|output)|<\uff5ctool\u2581output|<function_results>|OBSERVATION:"
+    r"|```tool_output\b"
     r"|Observation:|API output:|exitcode: -?\d+ \(execution|New Terminal Output:|The output of the OS:|Output:\n```"
     r"|\[[^\]\n]{1,200}\] Result:)|.*\nbash-\$\s*\Z",
     re.S,
 )
-"""How results are given in text: ReAct, tau-bench, AutoGen, Terminus, AgentBench, AppWorld, Cline, SWE-agent."""
+"""How results are given in text: ReAct, tau-bench, AutoGen, Terminus, AgentBench, AppWorld, Cline, SWE-agent, ADK."""
 _TRAJECTORY = "tool_name_"
 _STEP_IN_TRAJECTORY = lazy_pattern(r"(?:\[\[ ## |<)tool_name_\d{1,4}(?: ## \]\]|>)")
 """An earlier step in a prompt of DSPy, as its chat and XML adapters write it."""
@@ -90,7 +91,7 @@ _ACTING_MARKS = (
     "Function Name:",
 )
 """A text without any of these matches no pattern for texts of models."""
-_OBSERVATION_BEGINNINGS = frozenset("<OAeNT[")
+_OBSERVATION_BEGINNINGS = frozenset("<OAeNT[`")
 _PROMPT = "bash-$"
 """A text is not an observation unless it begins with one of `_OBSERVATION_BEGINNINGS` or contains this prompt."""
 _STEP_RESULT = "Observation:\n"
@@ -103,6 +104,8 @@ _FIELDS = frozenset(
     ["step_number", "model_output_message", "code_action", "observations", "observations_images", "action_output"]
 )
 _FEWEST = 3
+_HOLDERS = ("content", "contents", "parts", "blocks", "text")
+"""Keys of the content of a message. OpenInference has each block of `contents` under `message_content`."""
 _WITHOUT_ANSWER = "AgentGenerationError"
 """The error of a step in which the model gave no answer."""
 
@@ -117,9 +120,10 @@ def acts(message: Mapping[str, Any], role: str) -> bool:
 def _texts(message: Mapping[str, Any]) -> Iterator[str]:
     """Yield the texts in a message: its content, or the blocks of it."""
     for holder in (message, *[message.get(key) for key in ("message", "data")]):
-        value = holder.get("content", holder.get("parts", holder.get("text"))) if isinstance(holder, dict) else None
-        for block in value if isinstance(value, list) else [value]:
-            text = block.get("text", block.get("content")) if isinstance(block, dict) else block
+        held = [holder[key] for key in _HOLDERS if key in holder] if isinstance(holder, dict) else []
+        for block in [block for value in held for block in (value if isinstance(value, list) else [value])]:
+            inner = block.get("message_content", block) if isinstance(block, dict) else block
+            text = inner.get("text", inner.get("content")) if isinstance(inner, dict) else inner
             if isinstance(text, str):
                 yield text
 

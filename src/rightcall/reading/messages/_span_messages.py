@@ -12,7 +12,7 @@ import msgspec
 from rightcall._lazy import lazy_pattern
 from rightcall.errors import InputError
 from rightcall.reading.conventions import Role, shape_of
-from rightcall.reading.spans import NOTHING, LogRecord, RawAttributes, Span, by_number, event_body, unnested
+from rightcall.reading.spans import NOTHING, CallRecord, LogRecord, RawAttributes, Span, by_number, event_body, unnested
 from rightcall.values.decoding import decode_json
 
 from ._acting_text import is_step
@@ -103,8 +103,9 @@ _OF_MODELS: dict[str, Side] = {
 """Attributes that hold messages on model spans, and other values on other spans."""
 
 # OpenInference, spec/semantic_conventions.md: lists are flattened, because attributes cannot hold objects.
+_OPENINFERENCE = "llm.input_messages."
 _NUMBERED: dict[str, Side] = {
-    "llm.input_messages.": "input",
+    _OPENINFERENCE: "input",
     "llm.output_messages.": "output",
     "gen_ai.prompt.": "input",
     "gen_ai.completion.": "output",
@@ -155,6 +156,8 @@ class SpanMessages:
         """By their first characters the lists split last, without the closing bracket, and their items."""
         self._last: tuple[list[Any], list[Exchange]] = [], []
         """The list of decoded messages that was read last, and its exchanges."""
+        self._parted: dict[int, tuple[Exchange, Exchange]] = {}
+        """By their `id()` messages with the outputs of several calls in one, and the same without an output."""
 
     def in_span(self, span: Span, role: Role | None) -> Conversation:
         """Return the messages in a span's attributes and events; an empty conversation if there are none."""
@@ -168,14 +171,35 @@ class SpanMessages:
             self._add_plain(told, attributes)
         elif task := told_by_task(attributes, role):
             told.setdefault("input", []).append(self._said(task))
+        is_of_openinference = any([holder.beginning == _OPENINFERENCE for holder in message_attributes(attributes)])
         for side, tellings in told.items():
             fullest: list[Exchange] = tellings[0] if len(tellings) == 1 else max(tellings, key=_weight)
-            found.add(side, fullest)
+            found.add(side, self._without_joined(fullest) if is_of_openinference and side == "input" else fullest)
         for event in span.events:
             self._add_event(found, event.name, event.attributes, event.attributes)
         if role == "model":
             found.part_choices(attributes)
         return found
+
+    def _without_joined(self, exchanges: list[Exchange]) -> list[Exchange]:
+        """Return the messages of a prompt, without the output of a result that may be those of several calls in one.
+
+        OpenInference joins the results of an agent of Strands in one message, under the id of the last call.
+        """
+        return [
+            self._without_output(exchange)
+            if _may_be_joined(exchanges[:place][-1:], exchange, exchanges[place + 1 :][:1])
+            else exchange
+            for place, exchange in enumerate(exchanges)
+        ]
+
+    def _without_output(self, exchange: Exchange) -> Exchange:
+        """Return a message without the output of its result: the same object each time, as prompts are compared."""
+        if id(exchange) not in self._parted:
+            bare = copy(exchange)
+            bare.results = [CallRecord(result.name, call_id=result.call_id) for result in exchange.results]
+            self._parted[id(exchange)] = exchange, bare
+        return self._parted[id(exchange)][1]
 
     def in_logs(self, records: Iterable[LogRecord]) -> list[Conversation]:
         """Return a conversation for each use of a model in log records: those of one span, up to its next prompt."""
@@ -330,6 +354,13 @@ class SpanMessages:
 def _is_answer_cut(held: Any) -> bool:
     """Whether an answer of the Responses API ends before the end of its items, which are in front of this key."""
     return held.__class__ is str and held.startswith(_RESPONSE) and _AFTER_ITEMS not in held
+
+
+def _may_be_joined(before: Sequence[Exchange], exchange: Exchange, after: Sequence[Exchange]) -> bool:
+    """Whether a message has the only result after a message with several calls, and the id of the last of them."""
+    ids = [result.call_id for result in exchange.results]
+    asked = [call.call_id for said in before for call in said.calls]
+    return len(ids) == 1 and len(asked) > 1 and asked[-1] == ids[0] and not any([said.results for said in after])
 
 
 def told_by_task(attributes: Mapping[str, Any], role: object) -> Any:
