@@ -29,6 +29,7 @@ WRAPPED: list[dict[str, Any]] = [
     {"id": "c1", "name": "look", "response": {"sky": "dry"}},
     {"isError": True, "content": [TEXT]},
     {"error": "no such city"},
+    {"response_type": "ERROR_HANDLED_BY_REFLECT_AND_RETRY_PLUGIN", "error_details": "no such city"},
     {"result": "dry", "is_error": True},
     {"content": '{"sky": "dry"}', "additional_kwargs": {}},
     {"graph": None, "update": {"messages": [MESSAGE]}, "resume": None, "goto": []},

@@ -272,3 +272,49 @@ def test_the_text_of_a_tool_of_an_mcp_server_is_the_output_in_spans_of_logfire_a
     assert record(logfire, scope="logfire.openai_agents").output == "3"
     assert record(traceloop, scope="opentelemetry.instrumentation.openai_agents").output == "3"
     assert record(logfire, scope="logfire").output == {"type": "text", "text": "3"}
+
+
+ADK_TOOL = {**TOOL, "gcp.vertex.agent.event_id": "e"}
+HANDLED = {
+    "response_type": "ERROR_HANDLED_BY_REFLECT_AND_RETRY_PLUGIN",
+    "error_type": "ValueError",
+    "error_details": "no",
+}
+
+
+@for_each(
+    ("attributes", "output", "error"),
+    [
+        ({**ADK_TOOL, RESULT: HANDLED}, HANDLED, "no"),
+        ({**ADK_TOOL, RESULT: {**HANDLED, "response_type": "PLAIN"}}, {**HANDLED, "response_type": "PLAIN"}, None),
+        ({**ADK_TOOL, RESULT: {"result": "<not specified>"}}, NOTHING, None),
+        ({**ADK_TOOL, RESULT: {"result": "N/A"}}, "N/A", None),
+        ({**TOOL, RESULT: "[<agent_framework._types.Content object at 0x7fc7edd47750>]"}, NOTHING, None),
+        ({**TOOL, RESULT: "[<a.B object at 0x7f>, <a.B object at 0x8f>]"}, NOTHING, None),
+        ({**TOOL, RESULT: "the <a.B object at 0x7f>"}, "the <a.B object at 0x7f>", None),
+    ],
+)
+def test_what_frameworks_write_in_place_of_an_output(attributes: dict[str, Any], output: Any, error: Any) -> None:
+    found = record(attributes)
+
+    assert (found.output, found.error) == (output, error)
+
+
+OF_LLAMAINDEX = {
+    "openinference.span.kind": "TOOL",
+    "tool.name": "book",
+    "tool.parameters": '{"properties": {"city": {"type": "string"}, "nights": {"type": "integer"}}, "type": "object"}',
+}
+
+
+@for_each(
+    ("held", "args"),
+    [
+        ('{"kwargs": {"city": "Rome", "nights": 2}}', {"city": "Rome", "nights": 2}),
+        ('{"kwargs": {"city": "Rome"}}', {"city": "Rome"}),
+        ('{"kwargs": {"nights": 2}}', NOTHING),
+        ('{"args": ["Rome"], "kwargs": {"nights": 2}}', {"city": "Rome", "nights": 2}),
+    ],
+)
+def test_arguments_of_llamaindex_are_whole_if_the_first_is_among_those_by_name(held: str, args: Any) -> None:
+    assert record({**OF_LLAMAINDEX, "input.value": held}, name="FunctionTool.acall").args == args

@@ -84,7 +84,7 @@ _SIGNS_OF_OUTPUT = frozenset({"output", "response", "raw_output", "lc", "type", 
 """An object without any of these keys is not an envelope of another convention."""
 _SIGNS_OF_MESSAGE = frozenset({"output", "kwargs", "lc", "type", "data", *_OF_MESSAGES})
 """An object without any of these keys is not a message of LangChain, not even an incomplete one."""
-_SIGNS_OF_ADK = frozenset({"name", "response", "isError", "error", "result"})
+_SIGNS_OF_ADK = frozenset({"name", "response", "isError", "error", "result", "response_type"})
 """An object without any of these keys is in no envelope of Google ADK."""
 _KEYS = frozenset({"args", "kwargs", "sanitize_inputs_outputs"})
 _WRITTEN_OBJECT = lazy_pattern(r"<[\w.]+ object at 0x[0-9a-f]+>\Z", re.A)
@@ -248,11 +248,18 @@ def llamaindex_output(value: Any, call: CallRecord, attributes: Mapping[str, Any
     return outcome(value["raw_output"])
 
 
+_HANDLED = "ERROR_HANDLED_BY_REFLECT_AND_RETRY_PLUGIN"
+"""The `response_type` of what ADK's plugin for retries returns instead of an exception."""
+_UNSPECIFIED = "<not specified>"
+"""What ADK 1 writes as the result of a tool that raised."""
+
+
 @_signed(*_SIGNS_OF_ADK)
 def adk_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Unwrap outputs of Google ADK: `{"id", "name", "response"}` around one of the following.
 
-    `{"result": x}`, where x is not an object; `{"error": …}`; or the result of an MCP server.
+    `{"result": x}`, where x is not an object; `{"error": …}`; an exception that a plugin handled; or the result of an
+    MCP server.
     """
     if isinstance(value, dict) and _is_function_response(value, call):
         value = value.get("response", NOTHING)
@@ -260,12 +267,12 @@ def adk_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> A
         return value
     if "isError" in value:
         return mcp_result(value, call, attributes)
-    if value.keys() == {"error"}:
+    if value.keys() == {"error"} or value.get("response_type") == _HANDLED:
         call.failed = True
-        call.error = call.error or _text(value["error"])
+        call.error = call.error or _text(value.get("error", value.get("error_details")))
     # ADK wraps what is not an object, because Gemini takes only objects as responses of functions.
     if value.keys() == {"result"} and not isinstance(value["result"], dict):
-        return outcome(value["result"])
+        return NOTHING if value["result"] == _UNSPECIFIED else outcome(value["result"])
     return value
 
 
@@ -480,15 +487,19 @@ def _text(value: Any) -> str | None:
 
 # What frameworks write for the model when a tool raises, where the span does not show it. The phrases depend on their
 # versions: LangGraph's ToolNode ("Error: … Please fix your mistakes."), Pydantic AI ("Fix the errors and try again.",
-# "Unknown tool name: 'x'. Available tools: …"), OpenAI Agents ("An error occurred while running the tool").
+# "Unknown tool name: 'x'. Available tools: …"), OpenAI Agents ("An error occurred while running the tool"), LlamaIndex
+# ("Tool x not found. Please select a tool that is available."), CrewAI ("Tool not found"), Agno ("Error while decoding
+# function arguments: …").
 _PHRASES = lazy_pattern(
     r"\s*(?:"
     r"Error: "
-    r"|Error (?:executing|calling|running|invoking) tool"
+    r"|Error (?:executing|calling|running|invoking) tool|Error while decoding function arguments: "
     r"|An error occurred while running the tool"
     r"|Tool execution failed"
     r"|Failed to (?:execute|invoke|call) tool"
     r"|Tool '[^']*' (?:not found|does not exist|timed out after \S{1,30} seconds\.)"
+    r"|Tool \S{1,200} not found\. Please select a tool\b"
+    r"|Tool not found\s*\Z"
     r"|Unknown tool name: '"
     r"|(?:Error|Exception) in tool"
     r"|ToolException\b"
@@ -552,8 +563,9 @@ def is_dspy(span: Span | None) -> bool:
 def llamaindex_call(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Unwrap the arguments of LlamaIndex's `FunctionTool.acall`, recorded by OpenInference under `kwargs` and `args`.
 
-    Without `args`, they are complete if `kwargs` has every parameter of the tool. The context of the workflow is not an
-    argument: LlamaIndex passes it to tools that have a parameter for it, which is not in the schema for the model.
+    Without `args`, they are complete if `kwargs` has the first parameter of the tool, which is the first of `args`. The
+    context of the workflow is not an argument: LlamaIndex passes it to tools that have a parameter for it, which is not
+    in the schema for the model.
     """
     if not call.span or not call.span.name.endswith(("Tool.call", "Tool.acall", "Tool.__call__")):
         return value
@@ -562,7 +574,7 @@ def llamaindex_call(value: Any, call: CallRecord, attributes: Mapping[str, Any])
     if not isinstance(named, dict) or not names:
         return python_call(value, call, attributes)
     told = {key: held for key, held in named.items() if key in names or not _is_object(held)}
-    if value.keys() == {"kwargs"} and told.keys() >= set(names):
+    if value.keys() == {"kwargs"} and names[0] in told:
         return told
     return python_call({**value, "kwargs": told}, call, attributes)
 

@@ -32,21 +32,29 @@ from rightcall.reading.spans import (
     INVALID,
     NOTHING,
     PLACEHOLDERS,
-    SCRUBBED,
     UNREADABLE,
     CallRecord,
     RawAttributes,
     Span,
     UnparsableError,
     arguments,
-    is_placeholder,
     may_be_cut,
     outcome,
 )
 from rightcall.values.trajectory import ToolCall
 
 from ._input_output import KEYS, METADATA_KEYS, WITHIN, Kept
-from ._span_calls import DEFERRAL, NO_MESSAGE, PARAMETERS, read_error, take_args, take_ids, take_output, usable_text
+from ._span_calls import (
+    DEFERRAL,
+    NO_MESSAGE,
+    PARAMETERS,
+    is_worthless,
+    read_error,
+    take_args,
+    take_ids,
+    take_output,
+    usable_text,
+)
 from ._tokens import COUNTS
 
 _MOST_SHAPES = 1024  # the caches are cleared when they are full: hostile traces may have any number of shapes
@@ -180,7 +188,7 @@ class CallPlans(msgspec.Struct, eq=False):
 
         It is `NOTHING` if one of them is not as plain as most are, or if the output may say that the call failed.
         """
-        if SCRUBBED in given or SCRUBBED in returned or is_placeholder(returned):
+        if is_worthless(given) or is_worthless(returned):
             return NOTHING
         convention, limits, short = plan.shape.convention, self.limits, 2 * self.limits.depth
         try:

@@ -298,7 +298,7 @@ def take_args(
     record: CallRecord, convention: Convention, attributes: Mapping[str, Any], key: str, held: Any, limits: Limits
 ) -> None:
     """Read arguments into a record, unless the value is missing, a placeholder, scrubbed, or a schema."""
-    if _is_worthless(held) or (key == PARAMETERS and _is_schema(held)):
+    if is_worthless(held) or (key == PARAMETERS and _is_schema(held)):
         return
     try:
         value = convention.unwrap_args.unwrap(arguments(held, limits), record, attributes)
@@ -330,15 +330,22 @@ def take_output(
     record: CallRecord, convention: Convention, attributes: Mapping[str, Any], held: Any, limits: Limits
 ) -> None:
     """Read an output into a record, unless the value is missing, a placeholder, or scrubbed."""
-    if _is_worthless(held):
+    if is_worthless(held):
         return
     value = outcome(held, limits, convention.encoded, convention.keeps_quotes)
     record.output = convention.unwrap_output.unwrap(value, record, attributes)
 
 
-def _is_worthless(value: Any) -> bool:
+_OBJECT = ("<", "[<")
+_OBJECTS = lazy_pattern(r"\[?(?:<[\w.]{1,200} object at 0x[0-9a-f]+>(?:, )?)+\]?")
+"""The `repr` of Python objects, which Agent Framework writes in place of an empty output."""
+
+
+def is_worthless(value: Any) -> bool:
+    """Whether a recorded value is missing, scrubbed, or a placeholder."""
     if value.__class__ is str:
-        return SCRUBBED in value or is_placeholder(value)
+        is_object = value.startswith(_OBJECT) and _OBJECTS.fullmatch(value) is not None
+        return is_object or SCRUBBED in value or is_placeholder(value)
     return value is None or is_scrubbed(value)
 
 
