@@ -13,7 +13,7 @@ from tests.walls import for_each
 from rightcall import ToolCall, Trajectory, read, read_messages
 from rightcall.reading.runs._own_calls import agents_in, is_internal
 from rightcall.reading.runs._span_calls import _is_schema
-from rightcall.reading.spans import CallRecord, Span
+from rightcall.reading.spans import NOTHING, CallRecord, Span
 from rightcall.scale.columns import Plan, score_batch, trajectories_batch, trajectory_of
 
 
@@ -249,3 +249,25 @@ def test_a_call_by_which_an_agent_answers_is_internal_whatever_its_name(output: 
 
     assert answer.internal is True
     assert said("Status", {"status": "ok"}, "ok").calls[1].internal is False
+
+
+@for_each(
+    ("tool", "args", "output", "expected"),
+    [
+        ("Weather", {"temp": 4}, "Successfully validated Weather structured output", True),
+        ("Weather", {"temp": 4}, "Successfully validated Order structured output", False),
+        (
+            "handoff",
+            {"to_agent": "billing", "reason": "a refund"},
+            "Agent billing is now handling the request due",
+            True,
+        ),
+        ("handoff", {"to_agent": "billing"}, "Agent savings is now handling the request", False),
+        ("handoff", {"to_agent": "billing"}, NOTHING, None),
+        ("handoff", {"parcel": 7}, "done", False),
+    ],
+)
+def test_answers_of_strands_and_hand_offs_of_llamaindex_are_the_frameworks_own(
+    tool: str, args: dict[str, Any], output: Any, expected: bool | None
+) -> None:
+    assert is_internal(CallRecord(tool, args=args, output=output), frozenset()) is expected

@@ -20,11 +20,18 @@ _REJECTED = "The user doesn't want to proceed with this tool use. The tool use w
 _CANCELLED = "[Operation Cancelled] Reason: User "
 _DENIALS = (f"{_CANCELLED}did not allow tool call", f"{_CANCELLED}denied execution", "User declined")
 """Prefixes of Qwen Code's and Gemini CLI's texts of refusals. Calls cancelled while they ran have other texts."""
-_BY_AGNO = lazy_pattern(r"(?:Function call was rejected by the user|Tool call was rejected)\Z")
+_BY_AGNO = lazy_pattern(
+    r"(?:Function call was rejected by the user|Tool call was rejected)\Z"
+    r"|Tool call limit reached\. Tool call \S{1,200} not executed\."
+)
 _IGNORED = lazy_pattern(r"Multiple handoffs detected, ignoring this one\.\Z")
 """OpenAI Agents: the result of each hand-off of one answer but the first."""
 NOT_THE_FIRST = "another hand-off was made instead"
-_BY_STRANDS = lazy_pattern(r"tool cancelled by user\Z")
+_BY_STRANDS = lazy_pattern(
+    r"tool cancelled by user\Z|Manual approval denied: |CONFIRMATION_FAILED: "
+    r"|Tool call cancelled\. .{0,2000} You MUST follow this guidance immediately\.\Z",
+    re.S,
+)
 _BY_CREWAI = lazy_pattern(
     r"Tool '[^']{1,200}' has reached its (?:maximum usage limit|usage limit of \d{1,9} times) and cannot be used "
     r"anymore\.\Z"

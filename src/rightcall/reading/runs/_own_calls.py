@@ -54,6 +54,10 @@ _STRUCTURED = (
     "Error: Model incorrectly returned multiple structured responses (",
 )
 """The starts of the results of calls by which LangChain's agents give a structured answer; their names vary."""
+_VALIDATED = "Successfully validated {name} structured output"
+"""What such a call returns in Strands, where the tool is called like the type of the answer."""
+_HANDED_OVER = ("handoff", "Agent {to_agent} is now handling the request")
+"""The hand-off of LlamaIndex's `AgentWorkflow`, and how its result begins."""
 # Questions to the user, which ADK writes as calls in its events.
 _OF_ADK = frozenset({"adk_request_confirmation", "adk_request_credential", "adk_request_input"})
 _HANDOFF_SPAN = "openai-agents, hand-off"
@@ -122,13 +126,13 @@ def is_internal(record: CallRecord, agents: frozenset[str]) -> bool | None:
     name = record.name
     if name in ANSWERS or name in _OF_ADK or (name == _FINISH and is_dspy(record.span)):
         return True
-    if record.output == _PROCESSED and record.args:
-        return True  # a `ToolOutput` of Pydantic AI may have any name
-    if name.startswith(_ANSWERS_OF_A_TYPE):
-        return None if record.output is NOTHING else False
-    said = record.error if record.failed else record.output
-    if said.__class__ is str and said.startswith(_STRUCTURED) and record.args:
+    if record.args and _is_answer(record):
         return True
+    if name.startswith(_ANSWERS_OF_A_TYPE):
+        return None if record.output is NOTHING else record.output == _PROCESSED
+    if name == _HANDED_OVER[0] and record.args.__class__ is dict and "to_agent" in record.args:
+        handed = _HANDED_OVER[1].format(to_agent=record.args["to_agent"])
+        return None if record.output is NOTHING else str(record.output).startswith(handed)
     prefix = next((each for each in HANDOFFS if name.startswith(each)), None)
     if prefix is None:
         return False
@@ -140,6 +144,14 @@ def is_internal(record: CallRecord, agents: frozenset[str]) -> bool | None:
     if any([isinstance(each, str) and _plain(each) in agents for each in targets]):
         return True
     return _by_content(record, args, [each for each in targets if isinstance(each, str)])
+
+
+def _is_answer(record: CallRecord) -> bool:
+    """Whether what a call returned says that it gave a structured answer; tools for that may have any name."""
+    said = record.error if record.failed else record.output
+    if said.__class__ is not str:
+        return False
+    return said in (_PROCESSED, _VALIDATED.format(name=record.name)) or said.startswith(_STRUCTURED)
 
 
 def _by_content(record: CallRecord, args: Mapping[str, Any], targets: Sequence[str]) -> bool | None:
