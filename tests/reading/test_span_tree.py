@@ -110,6 +110,17 @@ def test_an_agent_that_ran_while_two_calls_did_is_of_neither() -> None:
     assert made_inside(found) == {"one": None, "two": None, "lookup": None}
 
 
+def test_it_is_not_known_which_of_two_calls_started_an_agent_beside_them() -> None:
+    """As teams of Agno, whose members work at the same time, are recorded by OpenInference."""
+    lead = span(1, {**AGENT, "gen_ai.agent.name": "lead"}, **until(20))
+    calls = [call(2, "one", parent=1, **until(9)), call(3, "two", parent=1, **until(9))]
+    member = [span(4, AGENT, parent=1, **until(8)), call(5, "lookup", parent=4)]
+
+    found = one(lead, *calls, *member)
+
+    assert [each.name for each in found.calls if "parent_id" in each.unrecorded] == ["lookup"]
+
+
 def test_an_agent_that_began_before_a_call_or_ended_after_it_was_not_started_by_it() -> None:
     for begin, end in ((1, 8), (3, 12)):
         agent = span(begin, AGENT, **until(end))
@@ -420,3 +431,14 @@ def test_an_agent_is_at_work_inside_calls_where_it_began_while_one_ran_and_after
     assert not tree.is_at_work_inside(running((5, 9)))
     assert not tree.is_at_work_inside(running((6, 9)))
     assert not tree.is_at_work_inside([])
+
+
+@for_each(
+    ("tool", "agent"), [("delegate_work_to_coworker", None), ("ask_question_to_coworker", None), ("look", "lead")]
+)
+def test_a_call_inside_a_delegation_of_crewai_is_not_of_the_agent_that_delegates(tool: str, agent: str | None) -> None:
+    lead = span(1, {**AGENT, "gen_ai.agent.name": "lead"}, **until(9))
+
+    found = one(lead, call(2, tool, parent=1, **until(8)), call(3, "search", parent=2))
+
+    assert [each.agent for each in found.calls] == ["lead", agent]

@@ -52,6 +52,8 @@ def once_each(spans: list[ReadSpan]) -> list[ReadSpan]:
 
 _MOST_COMPARISONS = 2_000_000  # calls times agents compared by time; beyond that, only recorded parents count
 _INVOKED = "invoke_agent "
+_DELEGATIONS = frozenset({"delegate_work_to_coworker", "ask_question_to_coworker"})
+"""Tools of CrewAI in which another agent works, which OpenInference does not record."""
 
 
 class _Surroundings(msgspec.Struct, frozen=True):
@@ -67,6 +69,8 @@ class _Surroundings(msgspec.Struct, frozen=True):
     """The outermost span."""
     is_doubtful: bool = False
     """Whether one of the spans around it may be a call."""
+    is_between: bool = False
+    """Whether an agent around it may have been started by any of several calls."""
 
 
 _NOWHERE = _Surroundings()
@@ -86,6 +90,8 @@ class Tree:
         self._roles, self._doubtful = roles, doubtful
         self._calls: dict[str, CallRecord] = {}
         self._found: dict[str, CallRecord | None] = {}
+        self._between: set[str] = set()
+        """The ids of agents beside several calls, any of which may have started them."""
         self._at_work: set[str] | None = None
         self._seen: dict[str, _Surroundings] = {}
         self._tops: dict[str, _Tops] = {}
@@ -168,14 +174,19 @@ class Tree:
         lone = [span for span in spans if within.hold(span.start_ns) and self.enclosing(span) is None]
         adopters: dict[int, CallRecord] = {}
         for span in lone:
-            holder = _only_holder(span, records)
-            if holder and holder.span and span.span_id and self._is_beside(span, holder.span):
+            around = _holders(span, records)
+            holders = [each for each in around if each.span and self._is_beside(span, each.span)]
+            holder = holders[0] if len(holders) == len(around) == 1 else None
+            if holder and holder.span and span.span_id:
                 adopters[id(holder)] = holder
                 self._parents[span.span_id] = holder.span.span_id
+            elif len(holders) > 1 and span.span_id and self._roles.get(id(span)) == "agent":
+                self._between.add(span.span_id)
         self._found.clear()
         for record in records if adopters else ():
             if record.span and record.span.span_id and self.enclosing(record.span) is None:
-                holder = _only_holder(record.span, records)
+                held_by = _holders(record.span, records)
+                holder = held_by[0] if len(held_by) == 1 else None
                 if holder is None or holder.span is None or holder is record or id(holder) not in adopters:
                     continue
                 if self._is_beside(record.span, holder.span):
@@ -225,7 +236,7 @@ class Tree:
         return self._is_known_in(self._surroundings(self._parents.get(span.span_id or "", span.parent_id)), span)
 
     def _is_known_in(self, around: _Surroundings, span: Span) -> bool:
-        return not around.is_doubtful and self._is_outside(around.top or span)
+        return not (around.is_doubtful or around.is_between) and self._is_outside(around.top or span)
 
     def is_shapeless(self, span: Span | None) -> bool:
         """Whether it is not known which span is inside which in the trace of a span."""
@@ -262,14 +273,16 @@ class Tree:
         role = self._roles.get(id(span))
         is_call = span_id in self._calls
         named = role == "agent" or (role is not None and span.name.startswith(_INVOKED))
-        is_hidden = (is_call and span_id in self._busy()) or (isinstance(span, ReadSpan) and span.is_unmarked)
+        is_other = is_call and (span_id in self._busy() or self._calls[span_id].name in _DELEGATIONS)
+        is_hidden = is_other or (isinstance(span, ReadSpan) and span.is_unmarked)
         agent = agent_in_metadata(span.attributes) or (agent_name(span) if named else None)
         agent = agent or (None if is_hidden else outer.agent)
         is_doubtful = outer.is_doubtful or id(span) in self._doubtful
         known = span_id if role or is_call else outer.known
         # A span that may be a call may have made the calls below it, so it counts like a call here.
         within = span_id if role or is_call or id(span) in self._doubtful else outer.within or span_id
-        return _Surroundings(known, within, agent, outer.top or span, is_doubtful)
+        is_between = outer.is_between or span_id in self._between
+        return _Surroundings(known, within, agent, outer.top or span, is_doubtful, is_between)
 
     def _busy(self) -> set[str]:
         """Return the ids of the spans of calls with an agent or a model inside."""
@@ -396,12 +409,12 @@ def _tops_of(spans: Mapping[str, Span], calls: Iterable[CallRecord]) -> dict[str
     return found
 
 
-def _only_holder(span: Span, records: list[CallRecord]) -> CallRecord | None:
-    """Return the call that started before a span and ended after it; None unless there is exactly one."""
+def _holders(span: Span, records: list[CallRecord]) -> list[CallRecord]:
+    """Return the calls that started before a span and ended after it."""
     start, end = span.start_ns, span.end_ns
     if start is None or end is None:
-        return None
-    holders = [
+        return []
+    return [
         record
         for record in records
         if record.span is not None
@@ -411,7 +424,6 @@ def _only_holder(span: Span, records: list[CallRecord]) -> CallRecord | None:
         and record.span.start_ns < start
         and end < record.span.end_ns
     ]
-    return holders[0] if len(holders) == 1 else None
 
 
 def _is_whole(trace: Sequence[Span]) -> bool:
