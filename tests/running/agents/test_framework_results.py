@@ -172,8 +172,9 @@ def test_an_assertion_takes_the_result_of_a_framework() -> None:
             ),
             "Sunny.",
         ),
+        (made("TeamRunOutput", "agno.run.team", content="Sunny.", messages=[], member_responses=[]), "Sunny."),
     ],
-    ids=["strands", "crewai"],
+    ids=["strands", "crewai", "a team of agno"],
 )
 def test_a_result_without_calls_says_so_in_an_assertion(result: Any, output: str) -> None:
     answer = answer_of(result)

@@ -439,6 +439,11 @@ RESULT_FORMS: tuple[ResultForm, ...] = (
         usage=lambda result: tokens(result.metrics, "input_tokens", "output_tokens"),
     ),
     ResultForm(
+        *("Agno", "agno.run.", "TeamRunOutput"),
+        output=lambda result: result.content,
+        messages=nothing,  # the messages of a team lack the calls of its members
+    ),
+    ResultForm(
         *("Strands", "strands.agent.", "AgentResult"),
         output=lambda result: text_of(result.message),
         messages=nothing,  # a result has the last message only, and no calls
