@@ -1180,7 +1180,7 @@ def test_a_name_that_ends_where_json_was_cut_off_may_be_that_of_another_tool() -
 DROPPED_BY_DATADOG = "[This value has been dropped because this span's size exceeds the 5MB size limit.]"
 
 
-@for_each("value", ["__REDACTED__", "<truncated due to size exceeding limit>", DROPPED_BY_DATADOG])
+@for_each("value", ["__REDACTED__", "<elided>", "<truncated due to size exceeding limit>", DROPPED_BY_DATADOG])
 def test_a_text_in_place_of_a_value_is_none(value: str) -> None:
     kinds = {"openinference.span.kind": "AGENT"}, {"openinference.span.kind": "TOOL", "tool.name": "find"}
     held = {"input.value": value, "output.value": value}

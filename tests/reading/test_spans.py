@@ -357,6 +357,25 @@ def test_a_span_of_any_agent_knows_its_parent_by_the_context_and_has_content() -
     assert trajectory.input == "A tv?"
 
 
+@pytest.mark.parametrize(
+    ("args", "response", "expected"),
+    [
+        ("{}", "{}", (None, None)),
+        ("{}", '{"result": "o"}', ({}, "o")),
+        ('{"a": 1}', "{}", ({"a": 1}, {})),
+    ],
+    ids=["no content", "no arguments", "nothing returned"],
+)
+def test_empty_objects_of_adk_stand_for_content_that_it_was_told_to_leave_out(
+    args: str, response: str, expected: Any
+) -> None:
+    held = {"gcp.vertex.agent.tool_call_args": args, "gcp.vertex.agent.tool_response": response}
+
+    made = only_call(span(1, CONVENTIONS["ADK"] | held))
+
+    assert (made.args, made.output) == expected
+
+
 def test_a_tool_span_of_langsmith_without_the_tools_name_has_that_of_its_run() -> None:
     attributes = {
         "langsmith.span.kind": "tool",

@@ -248,6 +248,16 @@ def llamaindex_output(value: Any, call: CallRecord, attributes: Mapping[str, Any
     return outcome(value["raw_output"])
 
 
+@_signed()
+def adk_content(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
+    """Leave out the `{}` that ADK writes in place of both arguments and response, if it is told to record no content.
+
+    A call without arguments has a response with a result.
+    """
+    written = [attributes.get(f"gcp.vertex.agent.{name}") for name in ("tool_call_args", "tool_response")]
+    return NOTHING if written == ["{}", "{}"] else value
+
+
 _HANDLED = "ERROR_HANDLED_BY_REFLECT_AND_RETRY_PLUGIN"
 """The `response_type` of what ADK's plugin for retries returns instead of an exception."""
 _UNSPECIFIED = "<not specified>"

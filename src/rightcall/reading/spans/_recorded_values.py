@@ -24,6 +24,8 @@ REPLACED = frozenset(
     {
         # OpenInference, `OPENINFERENCE_HIDE_OUTPUTS` and its like
         "__REDACTED__",
+        # ADK, `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=false`, in the content of events
+        "<elided>",
         # Langfuse's and Datadog's SDKs, for values that are too large to be sent
         "<truncated due to size exceeding limit>",
         "[This value has been dropped because this span's size exceeds the 1MB size limit.]",

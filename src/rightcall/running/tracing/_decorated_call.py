@@ -26,6 +26,7 @@ _PLACEHOLDERS = frozenset(
         "<not specified>",
         "<not serializable>",
         "N/A",
+        "<elided>",
         "__REDACTED__",
         "<truncated due to size exceeding limit>",
         "[This value has been dropped because this span's size exceeds the 1MB size limit.]",
