@@ -376,6 +376,25 @@ def test_empty_objects_of_adk_stand_for_content_that_it_was_told_to_leave_out(
     assert (made.args, made.output) == expected
 
 
+def test_ids_of_adk_that_are_places_in_messages_pair_a_result_with_its_call() -> None:
+    def parted(role: str, *parts: dict[str, Any]) -> dict[str, Any]:
+        return {"role": role, "parts": list(parts)}
+
+    asked = parted("user", {"type": "text", "content": "A tv?"})
+    call = {"type": "tool_call", "id": "search_1", "name": "search", "arguments": {}}
+    calls = parted("assistant", {"type": "text", "content": "I look."}, call)
+    result = parted("user", {"type": "tool_call_response", "id": "search_0", "response": {"found": 3}})
+    done = parted("assistant", {"type": "text", "content": "Three."})
+
+    def model(number: int, given: list[Any], said: Any) -> dict[str, Any]:
+        held = {"gen_ai.input.messages": json.dumps(given), "gen_ai.output.messages": json.dumps([said])}
+        return span(number, {"gen_ai.operation.name": "generate_content", **held})
+
+    made = only_call(model(1, [asked], calls), model(3, [asked, calls, result], done))
+
+    assert (made.name, made.output) == ("search", {"found": 3})
+
+
 def test_a_tool_span_of_langsmith_without_the_tools_name_has_that_of_its_run() -> None:
     attributes = {
         "langsmith.span.kind": "tool",

@@ -334,10 +334,10 @@ class ConversationReader:
         if request is not None:
             self._close(request, result)
             return
-        if result.call_id and any(
-            [_has_name(each, result.call_id) for each in islice(self._waiting.values(), MOST_WAITING)]
-        ):
-            result.name, result.call_id = result.call_id, None
+        if call_id := result.call_id:
+            first = list(islice(self._waiting.values(), MOST_WAITING))
+            named = next((each.name for each in first if _is_named_by(each, call_id)), "")
+            result.name, result.call_id = (named, None) if named else (result.name, call_id)
         waiting = list(islice((each for each in self._waiting.values() if may_answer(result, each)), MOST_WAITING))
         if not waiting:
             self._stray.append(result)
@@ -576,9 +576,17 @@ def may_answer(result: CallRecord, request: CallRecord) -> bool:
     return not result.call_id or not request.call_id or request.call_id.startswith(ITEM)
 
 
-def _has_name(request: CallRecord, call_id: str) -> bool:
-    """Whether the id of a result is the name of a request without an id, as LlamaIndex writes it for Gemini."""
-    return not request.call_id and request.name == call_id
+def _is_named_by(request: CallRecord, call_id: str) -> bool:
+    """Whether the id of a result is made of the name of a request.
+
+    LlamaIndex writes the name as the id where Gemini gave none. ADK and Google's instrumentation add the place in the
+    message, which is another one for the result.
+    """
+    if not request.call_id:
+        return request.name == call_id
+    return all(
+        [each.rpartition("_")[0] == request.name and each[-1].isdecimal() for each in (request.call_id, call_id)]
+    )
 
 
 def is_answered(record: CallRecord) -> bool:
