@@ -120,6 +120,15 @@ def test_calls_are_concurrent_when_they_overlap_and_neither_made_the_other() -> 
     assert not trajectory.concurrent(outer, timed("untimed", None))
 
 
+def test_a_call_that_took_no_time_is_concurrent_with_what_ran_at_that_instant() -> None:
+    instant, same, around, later = timed("a", 5, 5), timed("b", 5, 5), timed("c", 5, 7), timed("d", 6, 6)
+    trajectory = Trajectory.of([instant, same, around, later])
+
+    assert trajectory.concurrent(instant, same)
+    assert trajectory.concurrent(instant, around)
+    assert not trajectory.concurrent(instant, later)
+
+
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.none() | st.integers(0, 3))))
 def test_ordering_keeps_every_call_and_is_stable(pairs: list[tuple[str, int | None]]) -> None:
     made = [timed(name, start, call_id=str(n)) for n, (name, start) in enumerate(pairs)]

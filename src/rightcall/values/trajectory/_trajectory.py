@@ -308,7 +308,9 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """Return whether two calls overlapped in time and neither is an ancestor of the other."""
         if first.start_ns is None or first.end_ns is None or second.start_ns is None or second.end_ns is None:
             return False
-        if not (first.start_ns < second.end_ns and second.start_ns < first.end_ns):
+        # A call lasts at least a nanosecond: JavaScript SDKs start and end quick calls within one millisecond.
+        first_end, second_end = max(first.end_ns, first.start_ns + 1), max(second.end_ns, second.start_ns + 1)
+        if not (first.start_ns < second_end and second.start_ns < first_end):
             return False
         return not (self._made_by(first, second) or self._made_by(second, first))
 
