@@ -125,6 +125,19 @@ def test_something_changed_or_the_call_was_redundant(calls: Any, criteria: Any, 
     assert figure(judge("redundant-calls", calls, {"at_most": 0, **criteria})) == redundant
 
 
+@pytest.mark.parametrize("parallel", ["in_order", "recorded", "any_order"])
+def test_repeats_go_by_the_order_of_calls_asked_for_at_once_too(parallel: str) -> None:
+    again, other = ToolCall("a", {"x": 1}, 1, group="g"), ToolCall("a", {"x": 2}, 1, group="g")
+    failed = ToolCall("a", {"x": 1}, error="boom", group="g")
+
+    for kind, calls in (("redundant-calls", (again, other, again)), ("loops", (again, other, again))):
+        limit = {"at_most": 0 if kind == "redundant-calls" else 1, "parallel": parallel}
+        assert judge(kind, Trajectory(calls=calls), limit).passed
+        assert judge(kind, Trajectory(calls=calls, unordered=((0, 3),)), limit).verdict == "not_measured"
+    retried = Trajectory(calls=(other, failed), unordered=((0, 2),))
+    assert judge("retries", retried, {"at_most": 0, "parallel": parallel}).verdict == "not_measured"
+
+
 @pytest.mark.parametrize("error", [None, "boom"])
 def test_calls_are_a_loop_or_not_if_it_is_not_known_whether_they_failed_alike(error: str | None) -> None:
     calls = [ToolCall("a", {}, 1, error=error), ToolCall("a", {}, 1, unrecorded=frozenset({"error"}))]

@@ -83,6 +83,69 @@ def unanimous(worlds: Iterator[Trajectory], rule: tuple[str, Any, Any], **narrow
     return verdicts.pop() if len(verdicts) == 1 else "not_measured"
 
 
+NUMBERED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("tool-recall", {"expected": [{"name": "a", "nth": -1, "status": "ok"}]}, {}),
+    ("tool-call-args", {"tool_calls": [{"name": "a", "args": {"x": 1}, "nth": 1}, "b"]}, {"threshold": 0.5}),
+    ("tool-call-output", {"tool_outputs": [{"name": "a", "output": 1, "nth": 2}]}, {}),
+    ("tool-call-output", {"tool_outputs": [{"name": "a", "output": 1}, {"name": "b", "output": {"$any": True}}]}, {}),
+    ("forbidden-tools", {"never": [{"name": "b", "nth": 1, "args": {"x": 2}}]}, {}),
+    ("tool-trajectory", {"expected": ["*", {"name": "a", "status": "ok"}], "wildcards": True}, {}),
+    ("tool-trajectory", {"expected": [["a", "b"]]}, {"match_type": "ANY_ORDER"}),
+    ("tool-call-count", {"tool_calls_count": {"*": 1}, "wildcards": True}, {}),
+]
+PARTS: dict[str, list[Any]] = {
+    "args": [{"x": 1}, {"x": 2}, {}],
+    "output": [1, 2],
+    "error": [None, "broken"],
+    "internal": [True, False],
+}
+
+
+def hidden(call: ToolCall, parts: set[str]) -> ToolCall:
+    """The call without these parts. What a call returned that raised is not a question."""
+    lost = frozenset(parts - ({"output"} if call.error is not None or "error" in parts else set()))
+    return replace(call, **dict.fromkeys(lost), unrecorded=lost)
+
+
+def every_filling(calls: list[ToolCall], order_known: int) -> Iterator[Trajectory]:
+    """All runs that the calls may be of; the order of those from `order_known` on is not known."""
+    parts = [sorted(call.unrecorded) for call in calls]
+    for values in itertools.product(*[itertools.product(*[PARTS[part] for part in each]) for each in parts]):
+        pairs = zip(calls, parts, values, strict=True)
+        known = [
+            replace(call, **dict(zip(each, chosen, strict=True)), unrecorded=frozenset())
+            for call, each, chosen in pairs
+        ]
+        for tail in itertools.permutations(known[order_known:]):
+            yield Trajectory(calls=(*known[:order_known], *tail))
+
+
+@examples(60)
+@given(
+    calls=some_calls(3, group=st.sampled_from(["g", "h"])),
+    parts=st.lists(st.sets(st.sampled_from(sorted(PARTS)), max_size=2), min_size=3, max_size=3),
+    order_known=st.integers(0, 3),
+    parallel=st.sampled_from(["in_order", "recorded"]),
+    rule=st.sampled_from([*RULES, *NUMBERED]),
+)
+def test_whatever_is_unknown_at_once_a_verdict_is_that_of_every_filling(
+    calls: list[ToolCall], parts: list[set[str]], order_known: int, parallel: str, rule: tuple[str, Any, Any]
+) -> None:
+    calls = [replace(call, start_ns=None, end_ns=None) for call in calls]
+    partly = [hidden(call, each) for call, each in zip(calls, parts, strict=False)]
+    unordered = ((order_known, len(calls)),) if order_known < len(calls) - 1 else ()
+    narrowing = {} if rule[0] in ("call-latency",) else {"parallel": parallel}
+    truth = unanimous(every_filling(partly, order_known if unordered else len(calls)), rule, **narrowing)
+
+    kind, criteria, config = rule
+    assert judge(
+        kind, Trajectory(calls=tuple(partly), unordered=unordered), criteria | narrowing, **config
+    ).verdict in (
+        truth,
+        "not_measured",
+    )
+
+
 @examples(30)
 @given(calls=some_calls(5, agent=st.sampled_from([None, "billing", "sales"])))
 @for_each("rule", RULES)

@@ -42,6 +42,8 @@ Number: TypeAlias = Annotated[float, Made(_number)]
 class AtMost(Criteria):
     """A limit on a number."""
 
+    goes_by_order: ClassVar[bool] = True
+
     at_most: Whole
 
 

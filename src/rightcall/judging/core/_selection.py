@@ -55,6 +55,8 @@ class Criteria(UserModel):
     """Whether its expected tools may have ids: false if they are names alone."""
     selects_by_outcome: ClassVar[bool] = True
     """Whether `failed` applies to all calls, so that failed ones are left out before anything is judged."""
+    goes_by_order: ClassVar[bool] = False
+    """Whether it is compared what came right after what, and not with an expected order."""
 
     ignore_tools: tuple[ToolName, ...] = ()
     """Names of tools whose calls are left out."""
@@ -120,9 +122,9 @@ class Criteria(UserModel):
         return tool_names([each.name for each in expected])
 
     @cached_property
-    def numbers_calls(self) -> bool:
-        """Whether an expected call is one of several by its number, so that their order matters."""
-        return any([getattr(each, "nth", None) is not None for each in self.expected_tools()])
+    def needs_order(self) -> bool:
+        """Whether the order of calls counts even where they were asked for at once."""
+        return self.goes_by_order or any([getattr(each, "nth", None) is not None for each in self.expected_tools()])
 
     def names_with_stars(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
         """Yield the names of expected tools that have a `*` in them, each with the path that leads to it."""
@@ -140,7 +142,7 @@ class Criteria(UserModel):
         return {}
 
 
-_DERIVED = {"failing", "ignored", "numbers_calls", "plans", "takes_all"}
+_DERIVED = {"failing", "ignored", "needs_order", "plans", "takes_all"}
 
 
 def _steps(path: str) -> tuple[str | int, ...]:
@@ -329,7 +331,7 @@ def _selection(trajectory: Trajectory, criteria: Criteria, kept: Sequence[int], 
     calls = recorded if criteria.agent is None else [_made_by(criteria.agent, call) for call in recorded]
     free = free_ranges(criteria.parallel, trajectory, calls, kept)
     groups = widest_ranges(criteria.parallel, trajectory, calls, kept, free, members)
-    settled = () if criteria.numbers_calls else free
+    settled = () if criteria.needs_order else free
     unordered = [each for each in wide(narrowed(trajectory.unordered, kept)) if not _is_inside(each, settled)]
     doubts = None
     if members or unordered or groups != free or not trajectory.calls_recorded:
