@@ -595,10 +595,20 @@ def test_calls_in_a_forked_process_are_not_taken_for_no_calls(shop: Path) -> Non
         "        os._exit(0)\n"
         "    os.waitpid(child, 0)\n"
     )
+    (shop / "terminal.py").write_text(
+        "import os, pty\n"
+        "from fork import delete\n\n"
+        "def answer(query):\n"
+        "    child, _ = pty.fork()\n"
+        "    if not child:\n"
+        "        os.execvp('true', ['true'])\n"
+        "    os.waitpid(child, 0)\n"
+    )
     evalset(shop, "{id: a, input: {query: x}, expect: {never: [delete]}}")
 
     done = rightcall("run", "fork.py:answer", "shop.yaml", cwd=shop)
 
+    assert rightcall("run", "terminal.py:answer", "shop.yaml", cwd=shop).returncode == 0
     assert done.returncode == 2, done.stdout + done.stderr
     assert "RC301 a" in done.stdout
     assert [line for line in done.stdout.splitlines() if line.startswith("note:")] == [

@@ -151,3 +151,17 @@ def test_as_many_lines_are_read_as_a_page_has_room_for_spans(memory: int, pages:
     pages[: PAGE_BYTES // len(line) * len(line)] = line * (PAGE_BYTES // len(line))
 
     assert len(read_page(memory, PAGE_BYTES, 0, 7)) == PAGE_BYTES // 64
+
+
+def test_a_span_in_a_fork_is_noted_and_a_fork_without_spans_is_not(pages: mmap) -> None:
+    page = Page(pages, PAGE_BYTES, 0, 1)
+
+    for seen in (False, True):
+        child = os.fork()
+        if not child:
+            if seen:
+                page.add(0, span("x"))
+            os._exit(0)
+        os.waitpid(child, 0)
+
+        assert page.has_forks == seen

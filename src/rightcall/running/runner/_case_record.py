@@ -525,17 +525,27 @@ class Page:
     """The shared memory of one job, in which its worker writes spans."""
 
     def __init__(self, pages: mmap, size: int, index: int, number: int) -> None:
+        from mmap import mmap  # only a worker maps memory
+
         self._pages = pages
         self._head = f"[{number},".encode()
         self._place = index * size
         self._until = self._place + size
         self._process = os.getpid()
         self._outbox = Outbox(self._write)
+        self._seen_in_fork = mmap(-1, 1)
+
+    @property
+    def has_forks(self) -> bool:
+        """Whether a fork of the worker had spans. A fork that starts a program, as a terminal does, has none."""
+        return self._seen_in_fork[0] != 0
 
     def add(self, turn: int, span: RawSpan) -> None:
-        """Add a span, unless the page is full. In a fork of the worker, do nothing."""
+        """Add a span, unless the page is full. In a fork of the worker, only note that there was one."""
         if os.getpid() == self._process:
             self._outbox.put(b"%b%d,%b]\n" % (self._head, turn, span_text(span) or b"null"))
+        else:
+            self._seen_in_fork[0] = 1
 
     def _write(self, line: bytes) -> None:
         end = self._place + len(line)
@@ -582,6 +592,11 @@ class Witness:
     def answer(self) -> AgentAnswer:
         """Return what an external agent has sent in this turn so far, for a turn that ends without an answer."""
         return AgentAnswer(documents=tuple(self._documents))
+
+    @property
+    def has_forks(self) -> bool:
+        """Whether spans were seen in a process that the agent made with `os.fork`."""
+        return self._page.has_forks
 
     def see(self, span: Any) -> None:
         """Write a span that has begun or ended in this process."""

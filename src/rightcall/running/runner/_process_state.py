@@ -16,8 +16,6 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from functools import partial
-from itertools import count
 from operator import itemgetter
 from pathlib import Path
 from types import ModuleType
@@ -141,17 +139,10 @@ def _watched() -> list[ModuleType]:
 def processes_started() -> tuple[str, bool]:
     """Return a value that changes with every Python process started from here, and whether any of them is alive.
 
-    Both come from `multiprocessing`, which process pools use as well, if the agent has imported it, and from `os.fork`.
+    Both come from `multiprocessing`, which process pools use as well, if the agent has imported it.
     """
     module: Any = sys.modules.get("multiprocessing.process")
-    if module is None:
-        return f"{_forks}", False
-    return f"{_forks} {module._process_counter!r}", bool(module._children)
-
-
-_forks = count()
-# Not called for programs: `subprocess` forks in C, where these functions run only for a `preexec_fn`.
-os.register_at_fork(after_in_parent=partial(next, _forks))
+    return ("", False) if module is None else (repr(module._process_counter), bool(module._children))
 
 
 def _umask() -> int:

@@ -380,7 +380,8 @@ def _take_turns(number: int, job: CaseJob, options: CaptureOptions, witness: Wit
         shown = Trajectory()
         try:
             after = processes_started()
-            shown = path.add(captured, seen, given, after != before or after[1], log)
+            has_others = after != before or after[1] or witness.has_forks
+            shown = path.add(captured, seen, given, has_others, log)
             # A result counts the tokens of its own run only, which are too few if there were others.
             usages.append(None if answer is None or path.is_result_partial else answer.usage)
             outputs.append(None if answer is None else admit(answer.output, where="its output"))
