@@ -116,7 +116,10 @@ ASKS = {"role": "assistant", "content": "Thought: x\nAction: look\nAction Input:
 @pytest.mark.parametrize(
     ("messages", "where", "told"),
     [
-        ([{"role": "user", "content": "Hi."}], "", ""),
+        ([{"role": "user", "content": "Hi."}], "", "a log that ends before the first answer of a model"),
+        ([{"role": "user", "content": "Hi."}], " of a span", ""),
+        ([{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Hello."}], "", ""),
+        ([{"role": "user", "content": "Hi."}, {"role": "researcher", "content": "Hello."}], "", ""),
         (
             [{"role": "user", "content": "Hi."}, ASKS],
             "",
@@ -125,7 +128,16 @@ ASKS = {"role": "assistant", "content": "Thought: x\nAction: look\nAction Input:
         ([ASKS, ASKS], " of a span", "message 1 of a span asks for a call in its text, or has the result of one"),
         ([{"type": "system", "subtype": "init"}], "", "a log without a message of a user or a model"),
         ([{"type": "system", "subtype": "init"}], " of a span", ""),
-        ([{"type": "system", "subtype": "init"}, {"role": "user", "content": "Hi."}], "", ""),
+        (
+            [{"role": "system", "content": "Help."}, {"role": "user", "content": "Hi."}],
+            "",
+            "a log that ends before the first answer of a model",
+        ),
+        (
+            [{"type": "system", "subtype": "init"}, {"role": "user", "content": "Hi."}],
+            "",
+            "a log that ends before the first answer of a model",
+        ),
         ([], "", ""),
     ],
 )

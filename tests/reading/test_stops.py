@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from tests.builders import judge
 from tests.reading.logs import ASKED, asks, gives, refund
 from tests.reading.traces import request, span
 
@@ -328,3 +329,21 @@ def test_a_response_in_the_object_of_its_request_may_tell_nothing_new(said: list
 
     assert run.calls_recorded
     assert len(run.calls) == len(said)
+
+
+@pytest.mark.parametrize(
+    ("log", "is_known"),
+    [
+        ([ASKS_FOR_IT], False),
+        ({"messages": [ASKS_FOR_IT], "id": "7"}, False),
+        ({"messages": [ASKS_FOR_IT], "response": "It rains."}, True),
+        ({"messages": [ASKS_FOR_IT], "tool_calls": []}, True),
+        ([ASKS_FOR_IT, {"role": "assistant", "content": "It rains."}], True),
+    ],
+    ids=["alone", "with an id", "with an answer beside it", "with an empty list of calls", "answered"],
+)
+def test_a_question_that_nobody_answers_shows_no_absence_of_calls(log: Any, is_known: bool) -> None:
+    run = read_messages(log)
+
+    assert run.calls_recorded is is_known
+    assert judge("forbidden-tools", run, {"never": ["look"]}).verdict == ("passed" if is_known else "not_measured")

@@ -11,6 +11,12 @@ from rightcall.errors import InputError
 from rightcall.reading.spans import TOLD
 from rightcall.values.decoding import decode_json
 
+ANSWERS = ("response", "completion", "output", "outputs", "choices", "generations", "result")
+"""Keys of the model's response, in logs of requests."""
+_PARTS_OF_ANSWERS = ("content", "candidates", "answer", "final_answer", "final_output", "text", "message")
+"""Keys that a response may have itself, where it is in one object with its request."""
+_CALLS = ("tool_calls", "toolCalls", "function_calls", "tools_called", "toolsCalled")
+
 
 class Log(msgspec.Struct, frozen=True):
     """The messages of one conversation."""
@@ -32,6 +38,12 @@ class Log(msgspec.Struct, frozen=True):
 
     def __bool__(self) -> bool:
         return bool(self.messages or self.snapshots)
+
+    @property
+    def has_answer(self) -> bool:
+        """Whether something beside the messages may be the answer of a model, or lists its calls, even if none."""
+        is_listed = any([isinstance(self.about.get(key), list) for key in _CALLS])
+        return is_listed or any([self.about.get(key) for key in (*ANSWERS, *_PARTS_OF_ANSWERS)])
 
 
 def said(role: str, text: Any) -> dict[str, Any]:

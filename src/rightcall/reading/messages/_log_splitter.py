@@ -14,7 +14,7 @@ from rightcall.values.decoding import decode_text
 
 from ._acting_text import acts_by_text, is_step
 from ._framework_states import identity, interrupted
-from ._log import Log, decoded, listed, plain, unused_in, word
+from ._log import ANSWERS, Log, decoded, listed, plain, unused_in, word
 from ._message_exchange import calling_id, exchange_of, exchanges_of, has_messages, messages_of, stopped_to_call
 from ._parts import is_pair, part_of, writer_of
 from ._transcripts import are_lines, is_transcript, transcript_logs
@@ -22,9 +22,6 @@ from ._unknown_calls import DEFINITIONS, call_in_line, has_spans, hidden_call, i
 
 _WHOLE = ("messages", "conversation", "history", "contents", "traj", "events", "steps", "transcript_with_tool_calls")
 """Keys of a whole conversation in an object. Lists of messages under other keys may be the response to one request."""
-
-_ANSWERS = ("response", "completion", "output", "outputs", "choices", "generations", "result")
-"""Keys of the model's response, in logs of requests."""
 
 _IDS = ("trace_id", "conversation_id", "session_id", "id")
 
@@ -123,7 +120,7 @@ def _conversations_inside(document: Any, depth: int = 0) -> list[Any]:
     if len(found) == 1 and not any(map(_is_given, found)):
         return _below_one_key(held, *found.popitem())
     is_index = len(found) == len(held) and all([len(several) == 1 for several in found.values()])
-    if not is_index or any(map(_is_given, found)) or not set(_ANSWERS).isdisjoint(found):
+    if not is_index or any(map(_is_given, found)) or not set(ANSWERS).isdisjoint(found):
         return []
     return [_beside_it({"id": key}, "", each, True) for key, [each] in found.items()]
 
@@ -236,11 +233,11 @@ def _is_answer(item: Any) -> bool:
     """Whether an item is an answer as an API of models gives it, with the model's message inside of it."""
     if not isinstance(item, dict) or "role" in item:
         return False
-    is_marked = _is_response(item) or not _OF_ANSWERS.isdisjoint(item)
+    is_marked = _is_response(item) or not _OFANSWERS.isdisjoint(item)
     return is_marked and messages_of(item) not in ([item], [])
 
 
-_OF_ANSWERS = frozenset({"choices", "candidates", "generations", "stopReason"})
+_OFANSWERS = frozenset({"choices", "candidates", "generations", "stopReason"})
 """Keys of answers of Chat Completions, Gemini, LangChain and Converse; those of Responses say what they are."""
 
 
@@ -395,7 +392,7 @@ def _under_another_key(item: Mapping[str, Any]) -> list[Any] | None:
     found = [
         value
         for key, value in item.items()
-        if isinstance(value, list) and key not in DEFINITIONS and not is_wanted(key) and key not in _ANSWERS
+        if isinstance(value, list) and key not in DEFINITIONS and not is_wanted(key) and key not in ANSWERS
         if _is_conversation(value)
     ]
     return found[0] if len(found) == 1 else None
@@ -429,7 +426,7 @@ def _beside(document: Mapping[str, Any], messages: list[Any]) -> tuple[str, str]
     steps = steps_beside(document, messages) or spans_beside(document, messages)
     if isinstance(written, str) and written.startswith("mini-swe-agent") and messages:
         steps = f"the messages are in the format {written[:40]}, whose calls are text"
-    answers = {key: document[key] for key in _ANSWERS if key in document}
+    answers = {key: document[key] for key in ANSWERS if key in document}
     answer = hidden_call(answers)
     steps = steps or _text_that_acts(answers)
     others = [key for key, value in document.items() if isinstance(value, list) and value and _is_whole(value[0])]

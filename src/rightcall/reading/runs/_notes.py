@@ -150,6 +150,9 @@ class NotUnderstood:
         """Note signs of calls in texts or beside the messages, in a run without recorded calls."""
         self.note(next((held for held in (self._acting(), *[log.steps for log in logs]) if held), ""))
         self.note("a log without a message of a user or a model" if self._is_silent else "")
+        in_logs = [exchange for exchanges, where in self._messages if not where for exchange in exchanges]
+        is_answered = any([log.has_answer for log in logs]) or not all(map(_asks, in_logs))
+        self.note("" if is_answered or not in_logs else "a log that ends before the first answer of a model")
 
     def _acting(self) -> str:
         told = (
@@ -173,3 +176,12 @@ def _is_summary(message: Mapping[str, Any]) -> bool:
 
 def _speaks(exchange: Exchange) -> bool:
     return bool(exchange.writer or exchange.calls or exchange.results)
+
+
+def _asks(exchange: Exchange) -> bool:
+    """Whether a message is of a user or an instruction: what was asked, and nothing of what came of it."""
+    is_asked = exchange.writer == "user" or exchange.role in _INSTRUCTIONS
+    return is_asked and not (exchange.calls or exchange.results)
+
+
+_INSTRUCTIONS = frozenset({"system", "developer"})
