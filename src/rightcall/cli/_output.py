@@ -115,16 +115,18 @@ def _style(name: str, no_color: bool) -> RichStyle:
 
 
 class Complaints:
-    """Prints errors about files. What several of them would say alike is said once, with the first."""
+    """Prints errors about files. A hint that several of them have is printed once, with the first."""
 
     def __init__(self) -> None:
         self._hints: set[str] = set()
 
     def __call__(self, problem: object) -> None:
-        known = isinstance(problem, UnknownFormatError) and problem.hint in self._hints
+        if isinstance(problem, UnknownFormatError) and problem.hint in self._hints:
+            print_error(problem.brief)
+            return
         if isinstance(problem, UnknownFormatError):
             self._hints.add(problem.hint)
-        print_error(problem.brief if known and isinstance(problem, UnknownFormatError) else problem)
+        print_error(problem)
 
 
 def print_error(problem: object) -> None:

@@ -47,7 +47,6 @@ _CODES: dict[Cause, str] = {
 _MOST_WRITTEN = 200
 """Places kept per list of expected calls. Reports show only the lines around the first mistakes."""
 _RULES = "call-rules"
-_FORBIDDEN = "forbidden-tools"
 _MOST_NOTES = 10
 _LONGEST_NAME = 100
 """Characters of a name to compare: difflib is quadratic in the length of both strings."""
@@ -341,8 +340,8 @@ class ToolNames:
                 self.ruled_out.setdefault(name, check.key)
             for name in ignored:
                 self.ruled_out.setdefault(name, "ignore_tools")
-            forbidden: Any = check.criteria if check.evaluator.type_id == _FORBIDDEN else None
-            for call in () if forbidden is None else forbidden.never:
+            forbidden = check.evaluator.forbidden
+            for call in () if forbidden is None else getattr(check.criteria, forbidden):
                 values = list(call.args.values()) if isinstance(call.args, dict) else ()
                 if (found := bare_matcher(values)) is not None:
                     self._bare.setdefault(value_text(found), check.key)

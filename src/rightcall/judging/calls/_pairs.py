@@ -540,6 +540,7 @@ class ForbiddenTools(Evaluator[ForbiddenToolsConfig, ForbiddenToolsCriteria, Pat
     """
 
     type_id = "forbidden-tools"
+    forbidden = "never"
     takes_wildcards = True
     shorthand = Shorthand("never", "never", read_calls, SOME_CALLS)
     justification_type = ForbiddenToolsJustification

@@ -91,6 +91,8 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
     """Whether the verdict may depend on the order of calls, so that `parallel` of the criteria counts."""
     takes_wildcards: ClassVar[bool] = False
     """Whether the names of expected tools may be patterns, if the criteria say so."""
+    forbidden: ClassVar[str | None] = None
+    """The key of its criteria with calls that must not be made, if there is one."""
     waits: ClassVar[bool] = False
     """Whether it waits for something outside, so that several of them run at once."""
     fingerprint: str = ""

@@ -117,7 +117,7 @@ def _composed(text: str, limits: Limits, most_nodes: int) -> Any:
         mark = problem.problem_mark or problem.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
         reason = str(problem.problem or problem.context)
-        is_tab = _BEGINS_NOTHING in reason and text.splitlines()[line - 1 :][:1][0][column - 1 :][:1] == "\t"
+        is_tab = _BEGINS_NOTHING in reason and mark is not None and text[mark.index : mark.index + 1] == "\t"
         raise DocumentError(_TAB if is_tab else _PLAINLY.get(reason, reason), line, column) from None
     except (yaml.YAMLError, UnicodeError) as problem:
         raise DocumentError(f"not YAML: {str(problem).splitlines()[0]}", 1, 1) from None
