@@ -160,7 +160,7 @@ def test_what_spark_wrote_is_replaced_when_the_command_is_repeated(spark: SparkS
     assert [by_id[row["id"]] for row in here] == here
     unreadable = scores.filter(pc.field("id").is_null())["error"].to_pylist()
     assert sorted(error.partition(":")[0] for error in unreadable) == [
-        "not JSON",
+        "not JSON (line 1, column 2",
         "the line is [1]; it should be an object with calls",
     ]
 
