@@ -92,6 +92,17 @@ def test_calls_that_claude_code_counts_and_keeps_in_other_files_are_not_no_calls
     assert "3 of 3" in missing[0].not_understood
 
 
+def test_calls_of_a_sub_agent_without_a_count_are_known_only_if_its_lines_are_there() -> None:
+    def told(agent: str, **more: Any) -> Trajectory:
+        inside = claude("b", uses("2"), isSidechain=True, agentId=agent), {**result("2"), "isSidechain": True}
+        back = {**result("1"), "toolUseResult": {"agentId": "a1", "status": "async_launched", **more}}
+        return lines(QUESTION, claude("a", uses("1")), *inside, back)
+
+    assert told("a1").calls_recorded
+    assert not told("a2").calls_recorded
+    assert told("a2", totalToolUseCount=1).calls_recorded
+
+
 @for_each(
     ("error", "made"),
     [

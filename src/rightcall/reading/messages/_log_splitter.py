@@ -275,14 +275,20 @@ def _continued(log: Log, documents: list[Any]) -> Log:
 def _elsewhere(messages: list[Any]) -> str:
     """Describe the calls of sub-agents that a session of Claude Code counts and does not have; else empty.
 
-    Since version 2 it writes the lines of sub-agents into files of their own.
+    Since version 2 it writes the lines of sub-agents into files of their own. One that works in the background, or was
+    broken off, has no count of its calls.
     """
-    told = [each["toolUseResult"] for each in messages if isinstance(each, dict) and "toolUseResult" in each]
-    counts = [each.get("totalToolUseCount") for each in told if isinstance(each, dict)]
+    lines = [each for each in messages if isinstance(each, dict)]
+    told = [plain(each.get("toolUseResult")) for each in lines]
+    shown = {word(each.get("agentId")) for each in lines if each.get("isSidechain") is True}
+    uncounted = {word(each.get("agentId")) for each in told if not isinstance(each.get("totalToolUseCount"), int)}
+    if uncounted - shown - {""}:
+        return "calls of a sub-agent that are in a file of its own"
+    counts = [each.get("totalToolUseCount") for each in told]
     count = sum([each for each in counts if isinstance(each, int)])
     if not count:
         return ""
-    inside = [each for each in messages if isinstance(each, dict) and calling_id(each) is not None]
+    inside = [each for each in lines if calling_id(each) is not None]
     # Progress repeats a message while it grows, so calls are counted by their ids.
     missing = count - len({call.call_id for each in inside for call in exchange_of(each).calls})
     return f"calls of sub-agents that are in files of their own: {missing} of {count}" if missing > 0 else ""
