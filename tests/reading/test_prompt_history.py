@@ -318,6 +318,21 @@ def test_a_history_that_lost_an_argument_changes_no_call() -> None:
     assert [call.args for call in trajectory.calls] == [made]
 
 
+def test_a_call_like_one_whose_history_lost_an_argument_is_not_taken_for_it() -> None:
+    asked, less = says("user", ASKED[1]), {"order_id": 7}
+    first = [asked, asks_for("refund", less, "call_ab12"), gives("no", "call_ab12")]
+    again = asks_for("refund", less, "call_cd34")
+    spans = [
+        chat(11, [asked], asks_for("refund", {"order_id": 7, "amount": 20}, "call_ab12")),
+        chat(14, first, again),
+        chat(17, [says("system", "Be brief."), *first, again, gives("ok", "call_cd34")]),
+    ]
+
+    [trajectory] = read(request(*spans))
+
+    assert [(call.call_id, call.output) for call in trajectory.calls] == [("call_ab12", "no"), ("call_cd34", "ok")]
+
+
 def test_two_calls_of_one_message_that_share_an_id_are_two() -> None:
     asked, made = says("user", ASKED[0]), asks_for("lookup_order", {"order_id": 7}, "call_ab12")
     made["tool_calls"] += asks_for("lookup_order", CHANGED, "call_ab12")["tool_calls"]

@@ -277,10 +277,8 @@ class ConversationReader:
             if known and (NOTHING in (known.args, call.args) or known.args == call.args):
                 return None if self._is_older(known) or self._is_of_other(known) else known
         known = requests.nth(key, position)
-        if known is None:
+        if known is None or have_different_ids(known, call):
             return self._changed(call, use)
-        if have_different_ids(known, call):
-            return None
         # With state on the server (OpenAI's previous_response_id) a prompt has new messages only, so the same request
         # in a later answer is another call.
         return None if self.answering and self._is_later(known) and not self._has_history else known
