@@ -4,8 +4,8 @@ Each function knows one envelope, returns any other value unchanged, and may als
 id or error. The table of conventions lists the functions of each convention: in another one the same object may be what
 the tool returned. The value of an envelope with a part missing is `NOTHING`: the remaining part is not the value.
 
-Most values are objects in no envelope, and asking every function about each would be a third of the time of reading a
-call. So a function is marked with its signs: an object without any of these keys is not in its envelope.
+Most values are objects in no envelope, and asking several functions about each would be a third of the time of reading
+a call. So a function is marked with its signs: an object without any of these keys is not in its envelope.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
-
-import msgspec
 
 from rightcall._lazy import lazy_pattern
 from rightcall.reading.spans import NOTHING, CallRecord, Span, UnparsableError, arguments, outcome
@@ -37,30 +35,23 @@ def _signed(*keys: str) -> Callable[[Envelope], Envelope]:
     return mark
 
 
-class Envelopes(msgspec.Struct, frozen=True):
-    """Envelopes that a value may be in, in the order in which it is taken out of them."""
+def unwrapping(*envelopes: Envelope) -> Envelope:
+    """Return what takes a value out of these envelopes, one after the other."""
+    if len(envelopes) == 1:
+        return envelopes[0]
+    signs = frozenset().union(*[_signs[envelope] for envelope in envelopes])
 
-    each: tuple[Envelope, ...]
-    signs: frozenset[str] | None
-    """The keys by which an object may be in one of them; None if any object may be."""
-
-    def unwrap(self, value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-        """Return a recorded value without its envelopes."""
-        signs = self.signs
-        if value.__class__ is dict and value and signs is not None and signs.isdisjoint(value):
+    def unwrap(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
+        if value.__class__ is dict and value and signs.isdisjoint(value):
             return value
-        for unwrap in self.each:
-            value = unwrap(value, call, attributes)
+        for envelope in envelopes:
+            value = envelope(value, call, attributes)
         return value
 
-
-def envelopes(*each: Envelope) -> Envelopes:
-    """Return these envelopes with the signs of all of them."""
-    signs = [_signs.get(envelope) for envelope in each]
-    return Envelopes(each, None if None in signs else frozenset().union(*[keys for keys in signs if keys]))
+    return unwrap
 
 
-NO_ENVELOPES = envelopes()
+NO_ENVELOPE = unwrapping()
 
 
 _WRAPPERS = lazy_pattern(r"instrumentation|^strands\.|^gcp\.vertex\.agent|^mlflow\.|^com\.anthropic\.")

@@ -14,9 +14,8 @@ import msgspec
 from rightcall.reading.spans import Span
 
 from ._envelopes import (
-    NO_ENVELOPES,
+    NO_ENVELOPE,
     Envelope,
-    Envelopes,
     adk_content,
     adk_output,
     adk_unmarked,
@@ -24,7 +23,6 @@ from ._envelopes import (
     content_blocks,
     converse_blocks,
     dspy_call,
-    envelopes,
     foreign_input,
     foreign_output,
     genkit_output,
@@ -43,6 +41,7 @@ from ._envelopes import (
     smolagents_call,
     tool_message,
     uipath_output,
+    unwrapping,
 )
 
 Marks = tuple[tuple[str, str | None], ...]
@@ -68,8 +67,8 @@ class Convention(msgspec.Struct, frozen=True):
     """Attributes, with their values, which show that the call failed, whatever the status of the span."""
     message: tuple[str, ...] = ()
     """Attributes with the message of the error."""
-    unwrap_args: Envelopes = NO_ENVELOPES
-    unwrap_output: Envelopes = NO_ENVELOPES
+    unwrap_args: Envelope = NO_ENVELOPE
+    unwrap_output: Envelope = NO_ENVELOPE
     unwrap_said: tuple[Envelope, ...] = ()
     """Envelopes of outputs in messages."""
     encoded: bool = False
@@ -133,7 +132,7 @@ GEN_AI = Convention(
         "output.value",
     ),
     failure=_STATUS,
-    unwrap_output=envelopes(adk_unmarked, pydantic_return, tool_message, content_blocks, foreign_output),
+    unwrap_output=unwrapping(adk_unmarked, pydantic_return, tool_message, content_blocks, foreign_output),
     setting=f"{_CAPTURE}=true, or the framework's own switch for sensitive data",
     dialect="gen_ai",
 )
@@ -145,8 +144,8 @@ ADK = Convention(
     call_id=("gen_ai.tool.call.id",),
     args=("gcp.vertex.agent.tool_call_args", "gen_ai.tool.call.arguments"),
     output=("gcp.vertex.agent.tool_response", "gen_ai.tool.call.result"),
-    unwrap_args=envelopes(adk_content),
-    unwrap_output=envelopes(adk_content, adk_output),
+    unwrap_args=unwrapping(adk_content),
+    unwrap_output=unwrapping(adk_content, adk_output),
     unwrap_said=(adk_output,),
     encoded=True,
     setting=f"{_CAPTURE}=SPAN_ONLY",
@@ -159,7 +158,7 @@ STRANDS = msgspec.structs.replace(
     marks=(("gen_ai.system", "strands-agents"), EXECUTE),
     args_event=("gen_ai.tool.message", "content"),
     output_event=("gen_ai.choice", "message"),
-    unwrap_output=envelopes(converse_blocks),
+    unwrap_output=unwrapping(converse_blocks),
 )
 
 # OpenInference, spec/semantic_conventions.md: `openinference.span.kind` is required on every span.
@@ -171,8 +170,8 @@ OPENINFERENCE = Convention(
     args=("input.value", "tool.parameters", "gen_ai.tool.call.arguments"),
     output=("output.value", "gen_ai.tool.call.result"),
     failure=_STATUS,
-    unwrap_args=envelopes(smolagents_call, llamaindex_call, dspy_call),
-    unwrap_output=envelopes(
+    unwrap_args=unwrapping(smolagents_call, llamaindex_call, dspy_call),
+    unwrap_output=unwrapping(
         adk_unmarked,
         pydantic_return,
         tool_message,
@@ -197,8 +196,8 @@ OPENLLMETRY = Convention(
     call_id=("gen_ai.tool.call.id",),
     args=("gen_ai.tool.call.arguments", "traceloop.entity.input"),
     output=("gen_ai.tool.call.result", "traceloop.entity.output"),
-    unwrap_args=envelopes(callback_input, mcp_input, python_call),
-    unwrap_output=envelopes(tool_message, llamaindex_output, mcp_output, openai_agents_output, content_blocks),
+    unwrap_args=unwrapping(callback_input, mcp_input, python_call),
+    unwrap_output=unwrapping(tool_message, llamaindex_output, mcp_output, openai_agents_output, content_blocks),
     setting="TRACELOOP_TRACE_CONTENT=true",
 )
 
@@ -221,8 +220,8 @@ PLAIN = Convention(
     tool_id=("tool.id",),
     args=("input.value",),
     output=("output.value",),
-    unwrap_args=envelopes(foreign_input),
-    unwrap_output=envelopes(uipath_output),
+    unwrap_args=unwrapping(foreign_input),
+    unwrap_output=unwrapping(uipath_output),
     keeps_quotes=True,
 )
 """The simplest convention, UiPath's: any span with a tool's name is a call."""
@@ -237,7 +236,7 @@ CONVENTIONS = (
         call_id=("gen_ai.tool.call.id",),
         args=("gen_ai.tool.call.arguments",),
         output=("gen_ai.tool.call.result",),
-        unwrap_output=envelopes(mcp_result),
+        unwrap_output=unwrapping(mcp_result),
         setting="a span of the agent's framework around the call; MCP's own spans carry no content",
     ),
     Convention(
@@ -247,8 +246,8 @@ CONVENTIONS = (
         call_id=("gen_ai.tool.call.id",),
         args=("gen_ai.prompt", "input.value"),
         output=("gen_ai.completion", "output.value"),
-        unwrap_args=envelopes(langsmith_input),
-        unwrap_output=envelopes(langsmith_output, tool_message),
+        unwrap_args=unwrapping(langsmith_input),
+        unwrap_output=unwrapping(langsmith_output, tool_message),
         encoded=True,
     ),
     OPENLLMETRY,
@@ -259,7 +258,7 @@ CONVENTIONS = (
         tool=("tool.name",),
         args=("tool.arguments",),
         output=("traceloop.entity.output",),
-        unwrap_output=envelopes(llamaindex_output),
+        unwrap_output=unwrapping(llamaindex_output),
         setting="TRACELOOP_TRACE_CONTENT=true",
     ),
     # UiPath's decorators mark tools as OpenInference does, but write every output as JSON, in UiPath's envelope.
@@ -271,7 +270,7 @@ CONVENTIONS = (
             OPENINFERENCE,
             name="openinference-adk",
             marks=(mark, _OPENINFERENCE),
-            unwrap_output=envelopes(adk_output),
+            unwrap_output=unwrapping(adk_output),
             unwrap_said=(adk_output,),
         )
         for mark in _ADK
@@ -284,7 +283,7 @@ CONVENTIONS = (
             args=("tool.parameters", "input.value"),
             args_event=STRANDS.args_event,
             output_event=STRANDS.output_event,
-            unwrap_output=envelopes(converse_blocks),
+            unwrap_output=unwrapping(converse_blocks),
         )
         for mark in (*_STRANDS, ("tool.call_id", None))
     ),
@@ -315,7 +314,7 @@ CONVENTIONS = (
             unwrap_output=unwrap,
             encoded=True,
         )
-        for subtype, unwrap in (("tool", NO_ENVELOPES), ("tool.v2", envelopes(genkit_output)))
+        for subtype, unwrap in (("tool", NO_ENVELOPE), ("tool.v2", unwrapping(genkit_output)))
     ),
     OPENINFERENCE,
     Convention(
@@ -326,8 +325,8 @@ CONVENTIONS = (
         output=("langfuse.observation.output",),
         failure=(("langfuse.observation.level", "error"),),
         message=("langfuse.observation.status_message",),
-        unwrap_args=envelopes(python_call),
-        unwrap_output=envelopes(tool_message),
+        unwrap_args=unwrapping(python_call),
+        unwrap_output=unwrapping(tool_message),
     ),
     *(msgspec.structs.replace(ADK, marks=(mark, EXECUTE)) for mark in _ADK),
     *(msgspec.structs.replace(STRANDS, marks=(mark, EXECUTE)) for mark in _STRANDS),
@@ -353,7 +352,7 @@ CONVENTIONS = (
             tool=("haystack.tool.name",),
             call_id=(_HAYSTACK_CALL,),
             args=(f"{_HAYSTACK_ASKED}.input",),
-            unwrap_args=envelopes(haystack_question),
+            unwrap_args=unwrapping(haystack_question),
             decision=f"{_HAYSTACK_ASKED}.decision",
             setting="HAYSTACK_CONTENT_TRACING_ENABLED=true",
         )
@@ -375,7 +374,7 @@ CONVENTIONS = (
         args=("input",),
         output=("output",),
         message=("error",),
-        unwrap_output=envelopes(logfire_output, openai_agents_output),
+        unwrap_output=unwrapping(logfire_output, openai_agents_output),
     ),
     msgspec.structs.replace(GEN_AI, name="pydantic-ai", marks=(("tool_arguments", None), ("gen_ai.tool.name", None))),
     # Koog 0.3, whose spans of tools have no operation.
@@ -399,7 +398,7 @@ CONVENTIONS = (
         tool=("openai_agents.name",),
         args=("openai_agents.input",),
         output=("openai_agents.output",),
-        unwrap_output=envelopes(openai_agents_output),
+        unwrap_output=unwrapping(openai_agents_output),
     ),
     Convention("openai-agents, hand-off", marks=(("openai_agents.type", "handoff"), ("openai_agents.to_agent", None))),
     PLAIN,
@@ -410,7 +409,7 @@ CONVENTIONS = (
         call_id=("tool_call_id",),
         args=("mlflow.spanInputs",),
         output=("mlflow.spanOutputs",),
-        unwrap_output=envelopes(tool_message, llamaindex_output),
+        unwrap_output=unwrapping(tool_message, llamaindex_output),
         encoded=True,
     ),
 )

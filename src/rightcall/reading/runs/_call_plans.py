@@ -32,6 +32,7 @@ from rightcall.reading.spans import (
     INVALID,
     NOTHING,
     PLACEHOLDERS,
+    SCRUBBED,
     UNREADABLE,
     CallRecord,
     RawAttributes,
@@ -83,7 +84,8 @@ class CallPlan(msgspec.Struct, gc=False):
     values: Callable[[Mapping[str, Any]], tuple[Any, Any, Any]]
     """What returns the values of the tool's name, the arguments and the output; None of each if that is not all."""
     places: tuple[int, ...] = ()
-    """The positions of these three, and of the ids, in undecoded attributes; empty if that is not all."""
+    """The positions of these three, of the ids and of what must not be empty, in undecoded attributes; none if that is
+    not all."""
     ids: tuple[str, ...] = ()
     """The fields of a record that take the ids."""
 
@@ -173,11 +175,13 @@ class CallPlans(msgspec.Struct, eq=False):
         attributes: Any = span.attributes
         texts = attributes.texts(plan.places) if plan.places and not span.failed else None
         if texts and ((texts[0], span.name, plan.is_told) in self.names or self._is_plain(texts[0], span, plan)):
-            name, given, returned, *ids = texts
+            name, given, returned, *others = texts
             record = CallRecord(name, span, plan.shape.convention.name)
-            for field, text in zip(plan.ids, ids, strict=True):
+            for field, text in zip(plan.ids, others, strict=False):
                 setattr(record, field, usable_text(text))
-            if self.content(record, plan, attributes, given, returned) is not NOTHING and not record.failed:
+            is_filled = not plan.filled or "" not in others[len(plan.ids) :]
+            output = self.content(record, plan, attributes, given, returned) if is_filled else NOTHING
+            if output is not NOTHING and not record.failed:
                 return record
         return self._record_of_any(span, plan)
 
@@ -188,20 +192,22 @@ class CallPlans(msgspec.Struct, eq=False):
 
         It is `NOTHING` if one of them is not as plain as most are, or if the output may say that the call failed.
         """
-        if is_worthless(given) or is_worthless(returned):
+        if SCRUBBED in given or SCRUBBED in returned:
             return NOTHING
         convention, limits, short = plan.shape.convention, self.limits, 2 * self.limits.depth
         try:
             # A text as short as that is not too deep: each level takes two characters.
             args: Any = _object(given) if len(given) <= short else arguments(given, limits)
-            args = record.args = convention.unwrap_args.unwrap(args, record, attributes)
+            args = record.args = convention.unwrap_args(args, record, attributes)
             if returned[:1] == "{" and len(returned) <= short:
                 output: Any = _object(returned)
+            elif is_worthless(returned):
+                return NOTHING
             else:
                 output = outcome(returned, limits, convention.encoded, convention.keeps_quotes)
         except (msgspec.DecodeError, UnicodeError, UnparsableError):
             return NOTHING
-        output = record.output = convention.unwrap_output.unwrap(output, record, attributes)
+        output = record.output = convention.unwrap_output(output, record, attributes)
         # An error may be the question whether the call may be made.
         is_open = may_be_cut(output) if output.__class__ is str else output.__class__ is dict and "error" in output
         return NOTHING if is_open or args.__class__ is not dict or INVALID in args else output
@@ -272,12 +278,11 @@ def learn_plan(values: tuple[Any, ...], span: Span, shape: Shape, plans: ShapePl
     known = {kind.tool[0], *shape.deciding}
     filled = tuple([key for key in shape.places if key in MARKS_OF_ANY_VALUE and key not in known])
     has_ids = bool(kind.call_id or kind.tool_id or kind.agent)
-    is_all = bool(kind.output) and not (kind.may_fail or filled)
-    keys = (kind.tool[0], kind.args[0], kind.output[0]) if is_all else ()
+    keys = (kind.tool[0], kind.args[0], kind.output[0]) if kind.output and not kind.may_fail else ()
     ids = {field: found for field in ("call_id", "tool_id", "agent") if (found := getattr(kind, field))}
-    is_direct = is_all and isinstance(span.attributes, RawAttributes) and all([len(each) == 1 for each in ids.values()])
-    places = tuple([shape.places[key] for key in (*keys, *chain(*ids.values()))]) if is_direct else ()
-    read_values = itemgetter(*keys) if keys else _no_values
+    is_direct = keys and isinstance(span.attributes, RawAttributes) and all([len(each) == 1 for each in ids.values()])
+    places = tuple([shape.places[key] for key in (*keys, *chain(*ids.values()), *filled)]) if is_direct else ()
+    read_values = itemgetter(*keys) if keys and not filled else _no_values
     plan = CallPlan(kind, shape.is_told, filled, has_ids, read_values, places, tuple(ids))
     plans.by_values[values] = plan
     return plan

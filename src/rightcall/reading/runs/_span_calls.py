@@ -301,7 +301,7 @@ def take_args(
     if is_worthless(held) or (key == PARAMETERS and _is_schema(held)):
         return
     try:
-        value = convention.unwrap_args.unwrap(arguments(held, limits), record, attributes)
+        value = convention.unwrap_args(arguments(held, limits), record, attributes)
         if value.__class__ is str:
             value = arguments(value, limits)
     except UnparsableError:
@@ -333,7 +333,7 @@ def take_output(
     if is_worthless(held):
         return
     value = outcome(held, limits, convention.encoded, convention.keeps_quotes)
-    record.output = convention.unwrap_output.unwrap(value, record, attributes)
+    record.output = convention.unwrap_output(value, record, attributes)
 
 
 _OBJECT = ("<", "[<")
