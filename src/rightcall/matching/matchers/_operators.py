@@ -562,8 +562,10 @@ def meant_matcher(differences: Iterable[Difference]) -> str | None:
     `{"contains": "x"}` is an object like any other: an argument may have these keys.
     """
     for each in differences:
-        bare = _BARE.match(each.expected or "")
-        if bare and f"${bare[1]}" in _BUILDERS and each.actual is not None and not each.actual.startswith("{"):
+        if each.expected is None or each.expected[:1] != "{" or each.actual is None or each.actual[:1] == "{":
+            continue  # most differences; the pattern would be a tenth of the time of a finding
+        bare = _BARE.match(each.expected)
+        if bare and f"${bare[1]}" in _BUILDERS:
             return f'did you mean {{"${bare[1]}": …}}?'
     return None
 
