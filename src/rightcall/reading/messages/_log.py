@@ -16,6 +16,7 @@ ANSWERS = ("response", "completion", "output", "outputs", "choices", "generation
 _PARTS_OF_ANSWERS = ("content", "candidates", "answer", "final_answer", "final_output", "text", "message")
 """Keys that a response may have itself, where it is in one object with its request."""
 _CALLS = ("tool_calls", "toolCalls", "function_calls", "tools_called", "toolsCalled")
+"""Keys of a list of all calls that the agent made: an empty one says that it made none."""
 
 
 class Log(msgspec.Struct, frozen=True):

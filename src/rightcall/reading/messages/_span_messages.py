@@ -245,14 +245,13 @@ class SpanMessages:
             held = attributes.get(key)
             is_partly_told = held.__class__ is str and _UNTOLD.search(held) is not None
             # OpenInference 0.1.29 loses the calls of a prompt and keeps their results: this attribute may have them.
-            if not (is_partly_told or _is_answer_cut(held)) and any(
-                [exchange.calls for said in told.get(side, ()) for exchange in said]
-            ):
+            may_tell_more = is_partly_told or _is_answer_cut(held)
+            if not may_tell_more and any([exchange.calls for said in told.get(side, ()) for exchange in said]):
                 continue
             said = self._said(held)
             if _tells_calls(said):
                 told[side] = [said] if is_partly_told else [*told.get(side, ()), said]
-            elif (is_partly_told or _is_answer_cut(held)) and side == "output":
+            elif may_tell_more and side == "output":
                 told[side] = [[*said, unread(_CUT_OFF)] for said in told.get(side, [[]])]
 
     def _said(self, value: Any) -> list[Exchange]:

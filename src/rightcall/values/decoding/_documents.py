@@ -78,7 +78,7 @@ _PLAINLY = {
     "did not find expected '-' indicator": f"an item that begins with '-' is expected here: {_INDENTATION}",
     "found unexpected end of stream": "the document ends before a quotation mark is closed",
 }
-"""What libyaml says, in the words of somebody who wrote an eval set."""
+"""The messages of libyaml, reworded for the author of an eval set."""
 
 
 def decode_located_yaml(text: str, limits: Limits) -> Document:
